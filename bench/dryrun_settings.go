@@ -213,18 +213,12 @@ func (p preview) programs(w io.Writer) {
 		end  matrix.End
 	}{{"SUT", p.spec.SUT}, {"TG", p.spec.TG}} {
 		spec, err := host.ParseSpec(x.end.Host)
-		if err == nil && spec.Kind == "exec" {
-			lines = append(lines, fmt.Sprintf("%s: %s, and zcbench's own agent where that leads%s", x.name,
-				strings.TrimPrefix(x.end.Host, host.Exec), p.word(x.end)))
-		}
-		if err != nil || spec.Kind != "ssh" {
+		if err != nil {
 			continue
 		}
-		how := "as that user"
-		if spec.Sudo {
-			how = "by sudo"
+		if what := spec.Starts(); what != "" {
+			lines = append(lines, x.name+": "+what+p.word(x.end))
 		}
-		lines = append(lines, fmt.Sprintf("%s: ssh %s, and zcbench's own agent there %s", x.name, spec.Dest, how))
 	}
 	lines = append(lines, p.powerPrograms()...)
 	if len(lines) == 0 {

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
@@ -120,7 +119,7 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 		if rec.Verdict != results.OK {
 			t.Fatalf("%s: %s", rec.Verdict, rec.Reason)
 		}
-		if !slices.Contains(rec.Flags, endpoint.FlagPolled) || rec.TG.CPUPollerCores != nil {
+		if !slices.Contains(rec.Flags, results.FlagPolled) || rec.TG.CPUPollerCores != nil {
 			t.Errorf("flags %q, the sender's pollers %v", rec.Flags, rec.TG.CPUPollerCores)
 		}
 		h := &rec.SUT

@@ -89,9 +89,9 @@ func (r *Runner) markSharing(rec *results.Record) {
 	if !r.SUT.SameMachine(r.TG) {
 		return
 	}
-	rec.Flags = append(rec.Flags, judge.FlagSharedMachine)
+	rec.Flags = append(rec.Flags, results.FlagSharedMachine)
 	if _, shares := r.sharesCPU(rec.Cell); shares {
-		rec.Flags = append(rec.Flags, judge.FlagSharedCPU)
+		rec.Flags = append(rec.Flags, results.FlagSharedCPU)
 		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: "+
 			"their CPU figures cannot be separated and are left out")
 		dropCPU(&rec.SUT)

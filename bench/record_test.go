@@ -65,7 +65,7 @@ func TestMarkSharing(t *testing.T) {
 		rec := results.Record{SUT: results.Host{CPUBusyCores: &busy}, TG: results.Host{CPUBusyCores: &busy}}
 		r.markSharing(&rec)
 		has := func(flag string) bool { return strings.Contains(strings.Join(rec.Flags, " "), flag) }
-		if has(judge.FlagSharedMachine) != x.machine || has(judge.FlagSharedCPU) != x.flags ||
+		if has(results.FlagSharedMachine) != x.machine || has(results.FlagSharedCPU) != x.flags ||
 			(rec.SUT.CPUBusyCores == nil) != x.flags || (rec.TG.CPUBusyCores == nil) != x.flags {
 			t.Errorf("%s: flags %v, SUT busy %v", x.name, rec.Flags, rec.SUT.CPUBusyCores)
 		}

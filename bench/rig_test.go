@@ -20,12 +20,16 @@ import (
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
 // TestMain lets this test binary be the agents.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "agent" {
+		if os.Getenv(addedModeEnv) != "" {
+			modes.All = append(modes.All, added())
+		}
 		if os.Getenv(fatAgentEnv) != "" {
 			beFatAgent()
 			os.Exit(0)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/kind"
-	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -55,7 +54,7 @@ func TestIntegrationPlay(t *testing.T) {
 			*rec.SUT.Mismatches != 0 {
 			t.Errorf("%s: mismatches %v", rec.Cell.ID, rec.SUT.Mismatches)
 		}
-		if !slices.Contains(rec.Flags, judge.FlagSharedMachine) {
+		if !slices.Contains(rec.Flags, results.FlagSharedMachine) {
 			t.Errorf("%s: flags %v", rec.Cell.ID, rec.Flags)
 		}
 	}

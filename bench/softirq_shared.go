@@ -40,9 +40,6 @@ func (r *Runner) sharedSoftirq(role stream.Role, cell plan.Cell) (out []int) {
 	return inOrder(out)
 }
 
-// flagCrowded marks a layout on a machine with too few CPUs.
-const flagCrowded = "crowded-cpu"
-
 // markPlacement flags a run in which an end's softirq runs on CPUs of the other end, and warns of
 // what the layout then means on this machine.
 func (r *Runner) markPlacement(rec *results.Record) {
@@ -58,8 +55,8 @@ func (r *Runner) markPlacement(rec *results.Record) {
 		if len(cpus) == 0 {
 			continue
 		}
-		if !slices.Contains(rec.Flags, flagCrowded) {
-			rec.Flags = append(rec.Flags, flagCrowded)
+		if !slices.Contains(rec.Flags, results.FlagCrowded) {
+			rec.Flags = append(rec.Flags, results.FlagCrowded)
 		}
 		rec.Warnings = append(rec.Warnings, results.WarnSoftirqShared(x.end, counter.FormatCPUList(cpus), x.other,
 			x.layout, x.key))

@@ -55,7 +55,7 @@ func TestEachCPUIsOneEnds(t *testing.T) {
 		}
 		rec := results.Record{Cell: cell}
 		r.markPlacement(&rec)
-		if len(rec.Warnings) != len(x.warns) || slices.Contains(rec.Flags, flagCrowded) != (x.warns != nil) ||
+		if len(rec.Warnings) != len(x.warns) || slices.Contains(rec.Flags, results.FlagCrowded) != (x.warns != nil) ||
 			len(rec.Flags) > 1 {
 			t.Errorf("%s: flags %q, warnings %q", x.name, rec.Flags, rec.Warnings)
 			continue

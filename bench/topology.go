@@ -189,9 +189,6 @@ func (r *Runner) strayed(role stream.Role, cell plan.Cell) []int {
 	})
 }
 
-// flagOtherNode marks a run with CPUs on another NUMA node than the interface, which nobody named.
-const flagOtherNode = "other-node"
-
 // markNodes flags a record where an end had CPUs that strayed finds.
 func (r *Runner) markNodes(rec *results.Record) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
@@ -204,14 +201,11 @@ func (r *Runner) markNodes(rec *results.Record) {
 			fmt.Sprintf(
 				"%s: its interface's NUMA node has too few CPUs, so %s of another node serve the flows (%s any): %v",
 				flagsOf[index(role)].name, cpuList(far), flagsOf[index(role)].node, h.Topology()))
-		if !slices.Contains(rec.Flags, flagOtherNode) {
-			rec.Flags = append(rec.Flags, flagOtherNode)
+		if !slices.Contains(rec.Flags, results.FlagOtherNode) {
+			rec.Flags = append(rec.Flags, results.FlagOtherNode)
 		}
 	}
 }
-
-// flagSiblings marks a run of which two CPUs are threads of one core.
-const flagSiblings = "smt-siblings"
 
 // markSiblings flags a record in which CPUs that nobody named share a core: there were no others.
 func (r *Runner) markSiblings(rec *results.Record) {
@@ -232,8 +226,8 @@ func (r *Runner) markSiblings(rec *results.Record) {
 				rec.Warnings = append(rec.Warnings,
 					fmt.Sprintf("%s: some of the CPUs %s are threads of one core and slow each other down", e.name,
 						counter.FormatCPUList(e.cpus)))
-				if !slices.Contains(rec.Flags, flagSiblings) {
-					rec.Flags = append(rec.Flags, flagSiblings)
+				if !slices.Contains(rec.Flags, results.FlagSiblings) {
+					rec.Flags = append(rec.Flags, results.FlagSiblings)
 				}
 				break
 			}

@@ -122,7 +122,8 @@ func TestMarkSiblings(t *testing.T) {
 			TGFlows: []place.CPUs{x.tg}}}
 		rec := results.Record{Cell: plan.Cell{CPULayout: x.layout}}
 		r.markSiblings(&rec)
-		if got := slices.Contains(rec.Flags, flagSiblings); got != x.marked || (len(rec.Warnings) > 0) != x.marked {
+		if got := slices.Contains(rec.Flags, results.FlagSiblings); got != x.marked ||
+			(len(rec.Warnings) > 0) != x.marked {
 			t.Errorf("%s: flags %v, warnings %v", name, rec.Flags, rec.Warnings)
 		}
 	}
@@ -167,7 +168,7 @@ func TestOtherNodes(t *testing.T) {
 		rec := results.Record{Cell: x.cell}
 		r.markNodes(&rec)
 		if !slices.Equal(r.Opt.far[0], x.far) || !slices.Equal(app, x.app) ||
-			slices.Contains(rec.Flags, flagOtherNode) != x.marked {
+			slices.Contains(rec.Flags, results.FlagOtherNode) != x.marked {
 			t.Errorf("%s: beyond %v, threads on %v, flags %v", name, r.Opt.far[0], app, rec.Flags)
 		}
 		if x.marked && !(len(rec.Warnings) == 2 && strings.Contains(rec.Warnings[0],

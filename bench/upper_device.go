@@ -60,10 +60,6 @@ func (u *Upper) name() string {
 // unknown reports whether it is not known which port the flow uses.
 func (u *Upper) unknown() bool { return u != nil && u.Ports != nil }
 
-// flagUpper begins the flags of records whose flow has its address on an interface that
-// stands on the port: over-vlan, over-bond, ...
-const flagUpper = "over-"
-
 // portless explains why a cell cannot run on interfaces that stand on others.
 func (o *Options) portless(c plan.Cell, sut, tg plan.Settings) *Missing {
 	for _, e := range []struct {
@@ -141,7 +137,7 @@ func (r *Runner) markUpper(rec *results.Record) {
 		}
 		e.env.Upper = e.upper.Name
 		word := wire.Interface{Kind: e.upper.Kind}
-		flag := flagUpper + strings.ToLower(word.KindWord())
+		flag := results.FlagUpper + strings.ToLower(word.KindWord())
 		if !slices.Contains(rec.Flags, flag) {
 			rec.Flags = append(rec.Flags, flag)
 		}

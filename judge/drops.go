@@ -18,7 +18,7 @@ func markDrops(rec *results.Record) {
 		return h.Probes.Drops.Segments
 	}
 	tx := segments(&rec.TG)
-	if tx.Balance(segments(&rec.SUT), slices.Contains(rec.Flags, FlagSharedMachine)) {
+	if tx.Balance(segments(&rec.SUT), slices.Contains(rec.Flags, results.FlagSharedMachine)) {
 		return
 	}
 	rec.Flags = append(rec.Flags, results.FlagDropsUnattributed)
@@ -30,9 +30,3 @@ func markDrops(rec *results.Record) {
 	}
 	rec.Warnings = append(rec.Warnings, why)
 }
-
-// Flags of a record.
-const (
-	FlagSharedMachine = "shared-machine" // both ends on one kernel: CPU figures are those of the pinned CPUs
-	FlagSharedCPU     = "shared-cpu"     // and on one CPU, or not pinned: CPU figures cannot be told apart
-)

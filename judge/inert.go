@@ -18,7 +18,7 @@ import (
 type Inert struct{ Option, Reason, Fix string }
 
 // Flag returns the flag of a run whose option had no effect.
-func (i *Inert) Flag() string { return results.InertFlag + i.Option }
+func (i *Inert) Flag() string { return results.FlagInert + i.Option }
 
 // From where on evidence counts.
 const (

@@ -70,7 +70,7 @@ func other(role ends.Role) ends.Role {
 // alsoFor reports whether a CPU worked for an end, of a run on one machine: a thread of its flows
 // was pinned to it, or it had a good part of their softirq.
 func alsoFor(r *results.Record, role ends.Role, cpu int) bool {
-	if !slices.Contains(r.Flags, FlagSharedMachine) {
+	if !slices.Contains(r.Flags, results.FlagSharedMachine) {
 		return false
 	}
 	flows := r.Host(role).Flows

@@ -51,7 +51,7 @@ func timeLeft(r *results.Record, role ends.Role, n int) bool {
 				busiest = m.Value
 			}
 		}
-		return busiest <= most && !slices.Contains(r.Flags, FlagSharedMachine)
+		return busiest <= most && !slices.Contains(r.Flags, results.FlagSharedMachine)
 	}
 	return !slices.ContainsFunc(append(slices.Clone(on), *f.CPU), func(cpu int) bool {
 		busy := busyOf(r, cpu, role)
@@ -64,7 +64,7 @@ func timeLeft(r *results.Record, role ends.Role, n int) bool {
 func busyOf(r *results.Record, cpu int, role ends.Role) float64 {
 	name := fmt.Sprintf("cpu%d_busy_cores", cpu)
 	busy := r.Host(role).Value(name)
-	if math.IsNaN(busy) && slices.Contains(r.Flags, FlagSharedMachine) {
+	if math.IsNaN(busy) && slices.Contains(r.Flags, results.FlagSharedMachine) {
 		busy = r.Host(other(role)).Value(name)
 	}
 	return busy

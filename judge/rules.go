@@ -3,6 +3,7 @@
 package judge
 
 import (
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -19,6 +20,24 @@ type rule struct {
 	mark func(plan.Gates, *results.Record)            // of a run that its gates let count
 	cell func(plan.Gates, []*results.Record) *failure // a gate of all runs of a cell
 	each func(plan.Gates, []*results.Record)          // of each of a cell's runs, beside the others
+}
+
+// Asked is a rule as others are told of it.
+type Asked struct {
+	Name, Looks string
+	Class       plan.GateClass // of a run that breaks it; "": it leaves no run out
+	AtEnd       bool           // each end asks it of itself
+}
+
+// Rules lists all that runs are judged by, in the order in which it is asked.
+func Rules() (all []Asked) {
+	for _, r := range end.Rules {
+		all = append(all, Asked{r.Name, r.Looks, r.Class, true})
+	}
+	for _, r := range rules {
+		all = append(all, Asked{r.Name, r.Looks, r.Class, false})
+	}
+	return all
 }
 
 // rules are in the order in which they are asked. Before, each end has asked its own ([end.Rules]).

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 // Each rule says what it looks at, is asked somewhere, and has a test; the docs tell of each gate
@@ -54,6 +55,10 @@ func TestRules(t *testing.T) {
 		}
 		if (r.both == nil && r.mark == nil) != (r.Class != "") && r.Name != plan.ActedGate {
 			t.Errorf("%s: class %q", r.Name, r.Class)
+		}
+		marks := r.mark != nil || r.Class == plan.ByOutcome
+		if marks && r.Name != plan.ActedGate && r.Name != plan.LimitGate && results.MarkOf(r.Name) == nil {
+			t.Errorf("%s marks runs, and is not in results.Marks", r.Name)
 		}
 	}
 	for _, l := range plan.Limits {

@@ -69,9 +69,9 @@ const (
 
 // Flags of a run's record.
 const (
-	flagNoIdle     = "power-no-idle"     // idle power was not measured both before and after
+	FlagNoIdle     = "power-no-idle"     // idle power was not measured both before and after
 	FlagShortGuard = "power-guard-short" // less than LeastGuard at both ends
-	flagSkew       = "power-clock-skew"  // the clocks agree to no better than MostSkew
+	FlagSkew       = "power-clock-skew"  // the clocks agree to no better than MostSkew
 	FlagMissing    = "power-missing"     // the primary source has no figure
 	FlagIdleDrift  = "power-idle-drift"  // idle power before and after is further apart than the gate lets it
 	FlagSlow       = "power-slow-meter"  // the primary source does not follow the load: it has no figure
@@ -159,7 +159,7 @@ func (f *Figure) idle(t Trace, at Times, load mean) (idle mean, r response) {
 	}
 	r = t.response(at, load, windows, means)
 	if len(means) < 2 {
-		f.Flags = append(f.Flags, flagNoIdle)
+		f.Flags = append(f.Flags, FlagNoIdle)
 	}
 	for _, m := range means {
 		idle.Watts += m.Watts / float64(len(means))
@@ -258,7 +258,7 @@ func (f *Figure) gates(at Times) {
 		f.Flags = append(f.Flags, FlagShortGuard)
 	}
 	if at.SkewNs > int64(mostSkew) {
-		f.Flags = append(f.Flags, flagSkew)
+		f.Flags = append(f.Flags, FlagSkew)
 	}
 }
 
@@ -310,8 +310,8 @@ func (f *Figure) metrics(t Trace, load mean, at Times) {
 	}
 	if f.IdleW != nil {
 		quality := ""
-		if slices.Contains(f.Flags, flagNoIdle) {
-			quality = flagNoIdle
+		if slices.Contains(f.Flags, FlagNoIdle) {
+			quality = FlagNoIdle
 		}
 		if f.drifted(at) {
 			quality = FlagIdleDrift

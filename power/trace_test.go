@@ -144,7 +144,7 @@ func TestMeasureFlags(t *testing.T) {
 	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second},
 		IdleAfter: Window{8 * second, 11 * second}, GuardNs: second, SkewNs: 60e6}
 	f := Measure(meter(w...), at)
-	if got := strings.Join(f.Flags, " "); got != FlagShortGuard+" "+flagSkew {
+	if got := strings.Join(f.Flags, " "); got != FlagShortGuard+" "+FlagSkew {
 		t.Errorf("flags %q", got)
 	}
 	// Idle went from 101.3 to 111.3 W: while the load ran it was 106.3, give or take 5.
@@ -153,7 +153,7 @@ func TestMeasureFlags(t *testing.T) {
 		t.Errorf("net uncertainty %v, drift %v; want %v", *f.NetU, *f.Drift, want)
 	}
 	at.IdleAfter = Window{}
-	if f = Measure(meter(w...), at); f.Flags[0] != flagNoIdle || *f.IdleW != 101.3 {
+	if f = Measure(meter(w...), at); f.Flags[0] != FlagNoIdle || *f.IdleW != 101.3 {
 		t.Errorf("%+v", f)
 	}
 	at.Load = Window{20 * second, 30 * second}

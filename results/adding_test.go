@@ -20,7 +20,7 @@ const _ = kind.Pure
 
 // One row at the end of columns adds a column: it is written, read back, and missing in an
 // older file without harm.
-func TestOneRowAddsAColumn(t *testing.T) {
+func TestOneLineAddsAColumn(t *testing.T) {
 	run := Record{Schema: SchemaVersion, RunID: "r1", Cell: plan.Cell{ID: "c"}, Verdict: OK}
 	var older bytes.Buffer
 	if err := WriteRuns(&older, []Record{run}); err != nil {
@@ -74,7 +74,7 @@ func TestColumnsKeepTheirPlaces(t *testing.T) {
 }
 
 // An option that has no column yet gets one behind all others.
-func TestAnOptionAddsAColumn(t *testing.T) {
+func TestOneLineAddsAnOption(t *testing.T) {
 	before := plan.Options
 	defer func() { plan.Options = before }()
 	o := before[0]

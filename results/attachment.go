@@ -13,10 +13,6 @@ import (
 // RUN_ID-tg.pb.gz, which `go tool pprof` opens.
 const ProfilesDir = "profiles"
 
-// FlagProfileDiffers marks a run whose samples and whose accounting of CPU time do not agree on
-// how busy the measured CPUs were.
-const FlagProfileDiffers = "profile-differs"
-
 var fileWord = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // ProfileFile returns the path, within a results folder, of the profile of one end ("sut" or "tg")

@@ -15,12 +15,6 @@ var paceAsked = optional(column{"pace",
 	func(r *row) string { return plan.RawPace(&r.rec.Cell) },
 	func(r *row, s string) error { return plan.LoadPace(&r.rec.Cell, s) }})
 
-// Flags of records.
-const (
-	FlagOffPace     = "off-pace"    // the rate is further from the pace than [plan.PaceTolerance]
-	FlagCalibration = "calibration" // not paced, to know what shares are of
-)
-
 // Calibrates reports whether the run was made to calibrate the pace. To statistics it is a warm-up;
 // if something else spoilt it, it is judged and replaced as a run that counts.
 func (r *Record) Calibrates() bool { return slices.Contains(r.Flags, FlagCalibration) }

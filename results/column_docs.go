@@ -67,31 +67,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	{"verdict", "",
 		"`ok`; `unsupported`: could not run here; `invalid`: a gate failed; `failed`: an error"},
 	{"reason", "", "why the verdict is not ok"},
-	{"flags", "list",
-		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
-			"and `crowded-cpu` where an end's softirq must share a CPU with the other end, which is then charged " +
-			"for it; " +
-			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
-			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
-			"`calibration`: unpaced, the base rate of paces given in percent; `trial`: made by a search for the " +
-			"highest rate without loss, at the pace that was tried (docs/packets.md); " +
-			"`smt-siblings` where CPUs share a core; `busy-sibling` where the other thread of the core of one of " +
-			"the flow's CPUs was busy; `mixed-cpu-classes` where CPUs of several classes of a hybrid processor " +
-			"served one run (docs/hosts.md); `other-node` where those of another NUMA node than the interface's " +
-			"had to do; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of " +
-			"the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its " +
-			"samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); " +
-			"`drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); " +
-			"`packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: " +
-			"a packet of the link carried several of them, `not-quiet`: of packets, where a hypervisor took 0.5 " +
-			"% or more of a measured CPU, or other work 1 %, `unsaturated`: 1/packets_per_s is not what a packet " +
-			"costs, `cpumap-thread`: cpu_poller_cores has the time of the thread behind a cpumap " +
-			"(docs/packets.md); `cpu-missing`: the CPU time of an end could not be read, or not surely, " +
-			"`foreign-unknown`: it could, but not how much of it was others' (docs/sources.md); `disturbed`: " +
-			"disturbed by something else on the " +
-			"hosts; of a run that counts, the gates whose limits it exceeds:  `throughput_cv`, " +
-			"`drops_per_gb`, ... (docs/matrix.md)"},
+	{"flags", "list", markWords()},
 	{"kernel driver firmware", "", "of this host and its interface"},
 	{"cpu_model governor mitigations", "", "of this host"},
 	{"irq_cpu", "CPU list", "CPUs of the whole host that ran NET_RX softirq during the run"},

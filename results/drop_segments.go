@@ -30,10 +30,6 @@ type DropSegments struct {
 	Unattributed *float64 `json:"unattributed,omitempty"` // the rest; below 0: more were dropped than lost
 }
 
-// FlagDropsUnattributed marks a run that lost segments of its flow, and nothing tells where; or
-// lost fewer than were dropped.
-const FlagDropsUnattributed = "drops-unattributed"
-
 // Balance holds what the receiver received against what the sender sent; both have their parts, and
 // are on one machine or not. It reports whether the account closes, which one that is not known
 // does.

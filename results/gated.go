@@ -10,31 +10,9 @@ import (
 	"github.com/zcbench/zcbench/plan"
 )
 
-// FlagDisturbed marks a run that something else on the hosts spoilt, which says nothing about
-// what was measured.
-const FlagDisturbed = "disturbed"
-
 // BlockSpoilt begins the reason of a run that does not count because something else on the hosts
 // spoilt another one of its block, which the reason goes on to name.
 const BlockSpoilt = "its block does not count, because something else spoilt another run of it"
-
-// Marks of a run that counts, and of which an end cannot tell whether others used its CPUs.
-const (
-	FlagCPUMissing     = "cpu-missing"     // its CPU time is not known at all, or not surely
-	FlagForeignUnknown = "foreign-unknown" // it is, but not which of it is the benchmark's
-)
-
-// FlagNotQuiet marks a run of packets that counts, on CPUs of which a hypervisor or other work took
-// more than it does on a quiet machine.
-const FlagNotQuiet = "not-quiet"
-
-// FlagBusySibling marks a run that counts, while which the other SMT thread of the core of one of
-// the flow's CPUs was busy.
-const FlagBusySibling = "busy-sibling"
-
-// FlagMixedClasses marks a run whose CPUs are of several classes of a hybrid processor: its
-// figures are of none of them.
-const FlagMixedClasses = "mixed-cpu-classes"
 
 // FailedGate returns the class of the gate that an invalid run failed; "" if the run is not
 // invalid. Records of older versions do not say: whatever was not spoilt then counts as
@@ -79,13 +57,10 @@ func (r *Record) Mark(flag, warning string) {
 	}
 }
 
-// InertFlag begins the flag of a run with an option that did not act: inert-big_tcp.
-const InertFlag = "inert-"
-
 // InertOptions lists the options that, by the record's flags, had no effect.
 func (r *Record) InertOptions() (names []string) {
 	for _, f := range r.Flags {
-		if name, ok := strings.CutPrefix(f, InertFlag); ok {
+		if name, ok := strings.CutPrefix(f, FlagInert); ok {
 			names = append(names, name)
 		}
 	}
@@ -108,7 +83,7 @@ func (r *Record) Flagged() (keys []string) {
 		}
 	}
 	for _, name := range r.InertOptions() {
-		keys = append(keys, InertFlag+name)
+		keys = append(keys, FlagInert+name)
 	}
 	return keys
 }

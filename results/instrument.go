@@ -7,10 +7,6 @@ import (
 	"strings"
 )
 
-// FlagMixedScopes marks a run whose two power figures are not of the same part of
-// a machine, such as CPU packages and the wall: they have no sum.
-const FlagMixedScopes = "power-mixed-scopes"
-
 // Instrument is what a host's power figures were measured with.
 type Instrument struct {
 	Source string // as power_source

@@ -58,10 +58,6 @@ func (f *LossFree) Check() error {
 	return nil
 }
 
-// FlagTrial marks a run that a search for the highest rate without loss has made on its way. It is
-// a warm-up to all statistics, with the rate that was tried.
-const FlagTrial = "trial"
-
 // Tries reports whether the run is a trial of a search.
 func (r *Record) Tries() bool { return slices.Contains(r.Flags, FlagTrial) }
 

@@ -34,14 +34,6 @@ type Packets struct {
 	Unaccounted *float64 `json:"unaccounted,omitempty"`
 }
 
-// FlagPacketsUnaccounted marks a run that lost packets, and no counter tells where; or fewer than
-// counters tell.
-const FlagPacketsUnaccounted = "packets-unaccounted"
-
-// FlagSuperPackets marks a run in which a packet of the link carried several of the sender's:
-// they were never packets.
-const FlagSuperPackets = "super-packets"
-
 // PerLinkPacket returns how many of the sender's packets one packet of the receiver's interface
 // carried; nil: not known. The NIC, or a step before it, splits those of UDP_SEGMENT; a veth does
 // not.

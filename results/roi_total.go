@@ -4,10 +4,6 @@ package results
 
 import "slices"
 
-// FlagSharedPower marks a run whose two power figures are one: a single
-// instrument saw both ends.
-const FlagSharedPower = "shared-power"
-
 // Cost is what a return on investment is reckoned against.
 type Cost string
 

@@ -24,12 +24,6 @@ const (
 	SlackShared Slack = "shared" // they had none, but what received had only a part of theirs
 )
 
-// FlagHelpers marks a run whose receiver's time has that of the thread behind a cpumap.
-const FlagHelpers = "cpumap-thread"
-
-// FlagUnsaturated marks a run of packets with slack.
-const FlagUnsaturated = "unsaturated"
-
 // Saturated is how busy a CPU or thread is that has no time left.
 const Saturated = 0.95
 

@@ -9,12 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/rtnl"
-)
-
-// Flags of runs on an interface with which others have to do, too.
-const (
-	flagManaged = "managed-link" // a daemon manages it, and the run sets something of it
-	flagARPFlux = "arp-flux"     // other ports answer for its addresses
+	"github.com/zcbench/zcbench/results"
 )
 
 // linkChecks are what the doctor finds of an interface. It is looked at once: it does not change in
@@ -41,7 +36,7 @@ func (a *agent) warn(res *wire.EndResult) {
 	for _, x := range []struct {
 		check, flag string
 		concerns    bool
-	}{{doctor.CheckManaged, flagManaged, a.leased.ofLink}, {doctor.CheckARP, flagARPFlux, true}} {
+	}{{doctor.CheckManaged, results.FlagManaged, a.leased.ofLink}, {doctor.CheckARP, results.FlagARPFlux, true}} {
 		i := slices.IndexFunc(a.links.checks, func(c wire.Check) bool { return c.Name == x.check && c.Status != "ok" })
 		if i >= 0 && x.concerns {
 			res.Flags = append(res.Flags, x.flag)

@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "write the tables of drivers into docs/nics.md")
 
 // row is a driver's line of the table.
-func row(d driver.Driver) string {
+func row(d *driver.Driver) string {
 	yes := func(version string) string {
 		if version == "" {
 			return "no"
@@ -51,7 +51,7 @@ func row(d driver.Driver) string {
 }
 
 // ways is its line of the second table.
-func ways(d driver.Driver) string {
+func ways(d *driver.Driver) string {
 	all := map[string]string{"ring": "rings", "header-split": "header split", "mtu": "MTU", "rss": "RSS table",
 		"rx-buf-len": "receive buffers"}
 	var by []string
@@ -62,23 +62,29 @@ func ways(d driver.Driver) string {
 		cmp.Or(d.Rules, "?"), cmp.Or(d.Place, "-"))
 }
 
-// docs/nics.md has the tables, and a section for each driver whose queues take memory.
-func TestDriverDocs(t *testing.T) {
-	const path, end = "../../docs/nics.md", "<!-- end -->"
-	order := func(a, b driver.Driver) int { // those that can before those that cannot
+// tables are those of docs/nics.md, with the drivers in their order.
+func tables() (table, second string, drivers []*driver.Driver) {
+	order := func(a, b *driver.Driver) int { // those that can before those that cannot
 		return cmp.Or(cmp.Compare(can(b), can(a)), cmp.Compare(a.Name, b.Name))
 	}
-	drivers := slices.SortedFunc(slices.Values(driver.All()), order)
-	table := "| driver, Linux " + driver.ReadIn + " | zcrx, devmem RX since | devmem TX since | receive buffers " +
+	drivers = slices.SortedFunc(slices.Values(driver.All), order)
+	table = "| driver, Linux " + driver.ReadIn + " | zcrx, devmem RX since | devmem TX since | receive buffers " +
 		"up to | header split | hds-thresh | rx-gro-hw | tells its interrupts | channels |\n" +
 		strings.Repeat("|---", 9) + "|\n"
-	second := "| driver | changing these restarts all queues | rules | who picks a rule's place |\n|---|---|---|---|\n"
+	second = "| driver | changing these restarts all queues | rules | who picks a rule's place |\n|---|---|---|---|\n"
 	for _, d := range drivers {
 		table += row(d)
 		if d.Rules != "" || d.Receives != "" && len(d.ResetBy()) > 0 {
 			second += ways(d)
 		}
 	}
+	return table, second, drivers
+}
+
+// docs/nics.md has the tables, and a section for each driver whose queues take memory.
+func TestDriverDocs(t *testing.T) {
+	const path, end = "../../docs/nics.md", "<!-- end -->"
+	table, second, drivers := tables()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +114,7 @@ func TestDriverDocs(t *testing.T) {
 	}
 }
 
-func can(d driver.Driver) int {
+func can(d *driver.Driver) int {
 	if d.Receives != "" {
 		return 1
 	}

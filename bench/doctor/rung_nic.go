@@ -41,7 +41,7 @@ func (f *facts) driverTable() wire.Check {
 	if f.role == stream.TX {
 		since, can = d.Sends, "that sends from a dmabuf"
 	}
-	c := wire.Check{Found: f.driver.Name, Needed: "bnxt_en, mlx5_core, gve (DQO-RDA), fbnic or netkit", Status: "ok"}
+	c := wire.Check{Found: f.driver.Name, Needed: driver.Receivers("or", false), Status: "ok"}
 	upstream := driver.Upstream(f.kernel)
 	switch {
 	case f.driver.Name == "":

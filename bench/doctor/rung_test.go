@@ -92,7 +92,7 @@ func TestTheBindTells(t *testing.T) {
 }
 
 func TestGoodNICHasNothingLacking(t *testing.T) {
-	for _, d := range driver.All() {
+	for _, d := range driver.All {
 		name := d.Name
 		for _, mode := range []string{"zcrx", "devmem"} {
 			for _, c := range good(name).climb(receive(t, mode)) {

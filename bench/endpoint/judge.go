@@ -44,7 +44,7 @@ func (r *run) judge(err error) wire.EndResult {
 	res.Warnings = append(res.Warnings, r.end.notes()...)
 	res.Linear = r.end.first().result.evidence.CountsLinear
 	if len(r.polledBy.PIDs) > 0 {
-		res.Flags = append(res.Flags, FlagPolled)
+		res.Flags = append(res.Flags, results.FlagPolled)
 	}
 	if r.change.Unjudged != "" {
 		res.Flags = append(res.Flags, unjudged(&res.Host))

@@ -16,10 +16,6 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// FlagPolled marks a run in which kernel threads polled an interface of the flow
-// (threaded NAPI, busy-polling or not): their CPU time is in the flow's.
-const FlagPolled = "threaded-napi"
-
 // NAPIThreads are the threads that poll an interface's queues, where its NAPI is threaded.
 type NAPIThreads struct {
 	PIDs     []int // ascending, of the caller's PID namespace

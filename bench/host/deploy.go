@@ -77,7 +77,7 @@ func startFar(ctx context.Context, s Spec, bin string, tidy bool) (*process, err
 // cannot run yet.
 func (prog program) knock(ctx context.Context, s Spec) (*process, farHost, error) {
 	mark := markWord + " " + strings.ToLower(rand.Text())
-	cmd, err := farCommand(s, prog.knockScript(mark, s.Sudo), rootScript)
+	cmd, err := s.way().far(s, prog.knockScript(mark, s.Sudo), rootScript)
 	if err != nil {
 		return nil, farHost{}, err
 	}
@@ -132,7 +132,7 @@ func (p *process) within(ctx context.Context, limit time.Duration, f func() erro
 
 // upload copies the program.
 func (prog program) upload(ctx context.Context, s Spec, tidy bool) error {
-	cmd, err := farCommand(s, prog.uploadScript(tidy))
+	cmd, err := s.way().far(s, prog.uploadScript(tidy), "")
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/ssh"
-	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // Host is a running agent.
@@ -168,17 +167,12 @@ func (h *Host) start(ctx context.Context, o Options) (p *process, err error) {
 
 func startHere(cmd *exec.Cmd) error { return cmd.Start() }
 
-// startIn starts cmd inside the spec's namespace.
+// startIn starts cmd where the spec says on this machine.
 func startIn(s Spec, cmd *exec.Cmd) error {
-	if s.Kind != "netns" {
-		return cmd.Start()
+	if start := s.way().start; start != nil {
+		return start(s, cmd)
 	}
-	ns, err := veth.OpenNetns(s.Netns)
-	if err != nil {
-		return err
-	}
-	defer ns.Close()
-	return ns.Do(cmd.Start)
+	return cmd.Start()
 }
 
 // greetTime is how long an agent may take to start and answer.

@@ -5,19 +5,15 @@ package host
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/cmdline"
-	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // Spec says where an end lives.
 type Spec struct {
-	Kind  string // "local", "netns", "ssh" or "exec"
+	Kind  string // of the [transports]: "local", "netns", "ssh" or "exec"
 	Netns string // path of the namespace, for netns
 	Dest  string // [USER@]HOST as ssh(1) takes it, for ssh
 	Port  int    // 0: the one of ssh's configuration
@@ -46,41 +42,30 @@ func specErrorf(format string, args ...any) error { return &SpecError{fmt.Errorf
 // NetnsDir is where ip-netns(8) keeps named namespaces.
 const NetnsDir = "/run/netns"
 
-// Forms are the hosts that [ParseSpec] knows, for help texts.
-const Forms = "local, netns:NAME, ssh:[USER@]HOST, ssh+sudo:[USER@]HOST, exec:COMMAND"
-
 // ParseSpec reads "local", "netns:NAME" (a name as of ip-netns(8)),
 // "netns:/PATH" (a namespace file, such as /proc/PID/ns/net), "exec:COMMAND", "ssh:DEST"
 // or "ssh+sudo:DEST", where DEST is [USER@]HOST as ssh(1) takes it, with an optional
 // port after it, or //[USER@]HOST[:PORT].
 func ParseSpec(s string) (Spec, error) {
-	kind, rest, has := strings.Cut(s, ":")
-	if what := cmdline.SecretIn(kind + " " + rest); what != "" && !strings.HasPrefix(s, Exec) {
-		return Spec{}, specErrorf("a host with a secret in it (%s), where none belongs: want one of %s", what, Forms)
+	scheme, rest, has := strings.Cut(s, ":")
+	t := transportOf(scheme, has)
+	if what := cmdline.SecretIn(scheme + " " + rest); what != "" && (t == nil || !t.hides) {
+		return Spec{}, specErrorf("a host with a secret in it (%s), where none belongs: want one of %s", what, Forms())
 	}
+	if t == nil {
+		return Spec{}, specErrorf("host %q: want one of %s", shown(s), Forms())
+	}
+	spec, err := t.parse(scheme, rest)
 	switch {
-	case s == "local":
-		return Spec{Kind: "local", Name: "local"}, nil
-	case kind == "netns" && has && rest != "" && rest != "." && rest != "..":
-		path := rest
-		if !strings.Contains(rest, "/") {
-			path = filepath.Join(NetnsDir, rest)
-		}
-		return Spec{Kind: "netns", Netns: path, Name: s}, nil
-	case (kind == "ssh" || kind == "ssh+sudo") && has:
-		dest, port, err := sshDest(rest)
-		if err != nil {
-			return Spec{}, specErrorf("host %q: %w; known: %s", shown(s), err, Forms)
-		}
-		return Spec{Kind: "ssh", Dest: dest, Port: port, Sudo: kind == "ssh+sudo", Name: s}, nil
-	case strings.HasPrefix(s, Exec):
-		command, err := parseCommand(rest)
-		if err != nil { // without the command: what is wrong with it may stand beside a secret
-			return Spec{}, specErrorf("host exec:...: %w; known are %s", err, Forms)
-		}
-		return Spec{Kind: "exec", Command: command, Name: s}, nil
+	case errors.Is(err, errNoForm):
+		return Spec{}, specErrorf("host %q: want one of %s", shown(s), Forms())
+	case err != nil && t.hides:
+		return Spec{}, specErrorf("host %s:...: %w; known are %s", scheme, err, Forms())
+	case err != nil:
+		return Spec{}, specErrorf("host %q: %w; known: %s", shown(s), err, Forms())
 	}
-	return Spec{}, specErrorf("host %q: want one of %s", shown(s), Forms)
+	spec.Kind, spec.Name = t.kind, s
+	return spec, nil
 }
 
 // shown hides the password that may stand before an @ in a host that cannot be parsed.
@@ -91,33 +76,35 @@ func shown(s string) string {
 	return s
 }
 
-// Far reports whether the agent is reached by a connection that may be lost, and its program
-// copied to where that leads.
-func (s Spec) Far() bool { return s.Kind == "ssh" || s.Kind == "exec" }
-
-// by names the program that leads to a far host, for messages.
-func (s Spec) by() string {
-	if s.Kind == "exec" {
-		return plaintext.Line(filepath.Base(s.Command[0]))
+// way returns the spec's transport.
+func (s Spec) way() *transport {
+	for i := range transports {
+		if transports[i].kind == s.Kind {
+			return &transports[i]
+		}
 	}
-	return "ssh"
+	return &transport{}
 }
 
-// check gives a good error for a namespace that is not there.
+// Far reports whether the agent is reached by a connection that may be lost, and its program
+// copied to where that leads.
+func (s Spec) Far() bool { return s.way().far != nil }
+
+// Starts says which programs lead to the host, beside the agents of this machine; "": none.
+func (s Spec) Starts() string {
+	if starts := s.way().starts; starts != nil {
+		return starts(s)
+	}
+	return ""
+}
+
+// by names the program that leads to a far host, for messages.
+func (s Spec) by() string { return plaintext.Line(s.way().by(s)) }
+
+// check gives a good error for a host that is not there.
 func (s Spec) check() error {
-	if s.Kind != "netns" {
-		return nil
-	}
-	_, err := os.Stat(s.Netns)
-	if errors.Is(err, os.ErrNotExist) && filepath.Dir(s.Netns) == NetnsDir {
-		return specErrorf("host %s: no such network namespace: %s (make it with: ip netns add %s)", s.Name, s.Netns,
-			filepath.Base(s.Netns))
-	}
-	if perr := kernelfile.CheckPIDs("/proc"); err != nil && perr != nil { // /proc/PID is another's
-		return specErrorf("host %s: %w: %w: %s", s.Name, err, perr, fault.Fix(perr))
-	}
-	if err != nil {
-		return specErrorf("host %s: %w", s.Name, err)
+	if check := s.way().check; check != nil {
+		return check(s)
 	}
 	return nil
 }

@@ -36,14 +36,6 @@ func aliveOptions(patient bool) []string {
 		fmt.Sprintf("ServerAliveCountMax=%d", quiet/every)}
 }
 
-// farCommand runs script by the far host's /bin/sh; args are for ssh alone.
-func farCommand(s Spec, script string, args ...string) (*exec.Cmd, error) {
-	if s.Kind == "exec" {
-		return execCommand(s, script)
-	}
-	return sshCommand(s, script, args...)
-}
-
 // sshCommand runs script by the destination's /bin/sh, whatever the login shell,
 // with args for it. None has more than one line, or quotes of the single kind.
 func sshCommand(s Spec, script string, args ...string) (*exec.Cmd, error) {

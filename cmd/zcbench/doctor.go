@@ -91,7 +91,7 @@ docs/settings.md describes the JSON.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&hostSpec, "host", "local", "host to check: "+host.Forms)
+	f.StringVar(&hostSpec, "host", "local", "host to check: "+host.Forms())
 	f.StringVar(&dev, "dev", "", "interface to check")
 	peer.add(cmd)
 	f.BoolVar(&asJSON, "json", false, "print as JSON")

@@ -22,7 +22,8 @@ type peerFlags struct {
 
 func (p *peerFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.host, "peer", "", "host at the other end, which sends: try the path from it to --host: "+host.Forms)
+	f.StringVar(&p.host, "peer", "", "host at the other end, which sends: try the path from it to --host: "+
+		host.Forms())
 	f.BoolVar(&p.ipv6, "ipv6", false, "with --peer: use the IPv6 address of --host")
 	f.IntVar(&p.port, "port", 0, "with --peer: data port; 0: any free port")
 }

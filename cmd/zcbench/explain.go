@@ -17,10 +17,11 @@ import (
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [KIND:]WORD",
-		Short: "Explain a mode, flag, metric, column, gate, verdict or errno",
+		Short: "Explain a mode, flag, metric, column, gate, mark or errno",
 		Long: `explain prints what zcbench's own lists and its documentation say about a
-word: a mode, a flag, a metric, a column of runs.csv, a gate, a verdict, an error
-number, or another word that the documentation defines.
+word: a mode, a flag, a metric, a column of runs.csv, a gate, another rule that
+runs are judged by, a mark (a flag of a run), what limited a run, a verdict, an
+error number, or another word that the documentation defines.
 
 Where a word has several meanings all are shown; KIND:WORD picks one. The kinds are
 ` + strings.Join(explain.Kinds, ", ") + `. Without a word it lists what can be

@@ -65,7 +65,7 @@ restored, 2 wrong usage.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&hostSpec, "host", "local", "host to restore: "+host.Forms)
+	f.StringVar(&hostSpec, "host", "local", "host to restore: "+host.Forms())
 	f.BoolVar(&p.DryRun, "dry-run", false, "only print what would be done")
 	f.BoolVar(&p.Force, "force", false, "also restore what something else has changed since")
 	f.BoolVar(&p.Adopt, "adopt", false,

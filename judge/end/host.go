@@ -2,7 +2,10 @@
 
 package end
 
-import "github.com/zcbench/zcbench/internal/fault"
+import (
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/results"
+)
 
 // Layout is how an end's CPU layout was kept.
 type Layout struct {
@@ -19,7 +22,7 @@ func (e *Evidence) keptLayout(v *verdict) (found Finding) {
 	if p == nil {
 		return found
 	}
-	v.Flags = append(v.Flags, "softirq-by-"+p.By)
+	v.Flags = append(v.Flags, results.FlagSoftirqBy+p.By)
 	if p.By == "rps" {
 		v.Warnings = append(v.Warnings, p.Words)
 	}

@@ -55,6 +55,7 @@ type Driver struct {
 type Memory struct {
 	Receives   string // the kernel since which queues take memory providers (zcrx, devmem); "": they do not
 	ReceivesIf string // what they take them under
+	Format     string // the format of queues that alone takes them; "": any
 	Sends      string // the kernel since which it sends from a dmabuf (netmem_tx); "": it does not
 
 	Buffers       string // longest receive buffers, in words; "": a page
@@ -210,8 +211,8 @@ func (d Driver) Known() bool { return d.NIC != "" }
 // one that the lab's soft NIC imitates, in brackets. Of others nothing but the name is known.
 func Of(name string) Driver {
 	name = Model(name)
-	if i := slices.IndexFunc(all, func(d *Driver) bool { return d.Name == name }); i >= 0 {
-		return *all[i]
+	if i := slices.IndexFunc(All, func(d *Driver) bool { return d.Name == name }); i >= 0 {
+		return *All[i]
 	}
 	return Driver{Name: name}
 }
@@ -237,23 +238,15 @@ func Model(name string) string {
 		return name
 	}
 	lab := strings.TrimSuffix(inner, ")")
-	if i := slices.IndexFunc(all, func(d *Driver) bool { return slices.Contains(d.Labs, lab) }); i >= 0 {
-		return all[i].Name
+	if i := slices.IndexFunc(All, func(d *Driver) bool { return slices.Contains(d.Labs, lab) }); i >= 0 {
+		return All[i].Name
 	}
 	return ""
 }
 
-// All returns all drivers of which something is known.
-func All() (out []Driver) {
-	for _, d := range all {
-		out = append(out, *d)
-	}
-	return out
-}
-
 // Imitated returns the names of the drivers whose control plane the lab's soft NIC can imitate.
 func Imitated() (out []string) {
-	for _, d := range all {
+	for _, d := range All {
 		out = append(out, d.Labs...)
 	}
 	return out

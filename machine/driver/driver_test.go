@@ -93,7 +93,7 @@ func TestResets(t *testing.T) {
 		"ring tx":        "mlx5_core bnxt_en fbnic gve virtio_net idpf ice ionic e1000e",
 	} {
 		var got []string
-		for _, d := range All() {
+		for _, d := range All {
 			if !slices.Equal(d.ResetBy(), unknownResets) && d.Name != "softnic" && d.Resets(setting) {
 				got = append(got, d.Name)
 			}
@@ -114,7 +114,7 @@ func TestResets(t *testing.T) {
 func TestTable(t *testing.T) {
 	version := regexp.MustCompile(`^(\d+\.\d+)?$`)
 	seen := map[string]bool{}
-	for _, d := range All() {
+	for _, d := range All {
 		if d.Name == "" || d.NIC == "" || seen[d.Name] || !version.MatchString(d.Receives) ||
 			!version.MatchString(d.Sends) || d.Receives == "" && d.ReceivesIf != "" {
 			t.Errorf("%+v", d)

@@ -11,6 +11,7 @@ var gve = Driver{
 		// Queue operations since 6.10; PP_FLAG_ALLOW_UNREADABLE_NETMEM since 6.18
 		// (gve_rx_create_page_pool of gve_buffer_mgmt_dqo.c): before, ENODATA.
 		Receives: "6.18", Sends: "6.16", ReceivesIf: "queue format DQO-RDA, not queue 0",
+		Format:        "DQO-RDA",
 		LongestBuffer: PageBytes,
 		// gve_rx_queue_stop of gve_main.c: queue 0 cannot be stopped while there are others
 		NotQueue0: "gve refuses to stop queue 0 (gve_rx_queue_stop)",

@@ -4,6 +4,6 @@ package driver
 
 import "slices"
 
-// all are the drivers of which something is known.
-var all = slices.Concat([]*Driver{&mlx5, &bnxt, &fbnic, &gve, &virtio, &idpf, &ice, &ionic, &netkit, &softNIC, &veth},
+// All are the drivers of which something is known.
+var All = slices.Concat([]*Driver{&mlx5, &bnxt, &fbnic, &gve, &virtio, &idpf, &ice, &ionic, &netkit, &softNIC, &veth},
 	others)

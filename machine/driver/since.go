@@ -3,8 +3,11 @@
 package driver
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // Kernel is what of a kernel bears on a driver of it.
@@ -36,6 +39,40 @@ func (d Driver) Takes(k Kernel) answer {
 		return NotYet
 	}
 	return Perhaps
+}
+
+// Receivers names the drivers whose queues take memory of others, those first that did first: "a, b
+// or c", where last is "or". briefly leaves out those whose queues are another's, and has the names
+// of the lab's personalities.
+func Receivers(last string, briefly bool) string {
+	var names []string
+	for _, d := range slices.SortedStableFunc(slices.Values(All), func(a, b *Driver) int {
+		return cmp.Or(order(a.Receives, b.Receives), order(a.Sends, b.Sends))
+	}) {
+		name := d.Name
+		if briefly && len(d.Labs) > 0 {
+			name = d.Labs[0]
+		}
+		if d.Format != "" {
+			name += " (" + d.Format + ")"
+		}
+		if d.Receives != "" && !IsLab(d.Name) && !(briefly && d.Lent) {
+			names = append(names, name)
+		}
+	}
+	n := len(names) - 1
+	return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
+}
+
+// order compares versions of kernels.
+func order(a, b string) int {
+	switch {
+	case Before(a, b):
+		return -1
+	case Before(b, a):
+		return 1
+	}
+	return 0
 }
 
 // TakesSince words since when the driver hands memory of others to its queues; "": nothing is known

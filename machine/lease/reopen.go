@@ -42,7 +42,7 @@ func (p *places) forgotten(s step) (names []string) {
 
 // reopens reports whether a driver of any kind forgets something when it is set.
 func reopens(name string) bool {
-	return slices.ContainsFunc(driver.All(), func(d driver.Driver) bool { return len(d.Forgets(name)) > 0 })
+	return slices.ContainsFunc(driver.All, func(d *driver.Driver) bool { return len(d.Forgets(name)) > 0 })
 }
 
 // renew sets again what a driver forgot of NAPI while steps were set: others may have set it

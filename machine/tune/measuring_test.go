@@ -3,6 +3,7 @@
 package tune
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -99,6 +100,49 @@ func TestMeasuringOfThisKernel(t *testing.T) {
 	}
 }
 
+// One line in measuring adds a sysctl: a file from others may set it, to such values, and it is in
+// the table of docs; one that is not of net.* may be set at all.
+func TestOneLineAddsASysctl(t *testing.T) {
+	before := measuring
+	defer func() { measuring = before }()
+	for _, x := range []struct{ name, value, wrong string }{{"net.ipv4.tcp_new", "1", "2"},
+		{"vm.new", "7", "9"}} {
+		if ForMeasuring(x.name, x.value) == nil {
+			t.Fatal("it is there")
+		}
+		form := onOff
+		if x.name == "vm.new" {
+			form = number(3, 8)
+			if CheckSysctl(x.name) == nil {
+				t.Errorf("%s can be set before it is in the list", x.name)
+			}
+		}
+		measuring = append(measuring[:len(measuring):len(measuring)], struct {
+			name string
+			form sysctlForm
+		}{x.name, form})
+		if err := errors.Join(ForMeasuring(x.name, x.value), CheckSysctl(x.name),
+			CheckSetting("sysctl "+x.name, x.value)); err != nil {
+			t.Error(err)
+		}
+		if err := ForMeasuring(x.name, x.wrong); err == nil || !strings.Contains(err.Error(), form.String()) {
+			t.Errorf("%s = %s: %v", x.name, x.wrong, err)
+		}
+		if row := "| " + x.name + " | " + form.String() + " |\n"; !strings.Contains(table(), row) {
+			t.Errorf("no row %q", row)
+		}
+	}
+}
+
+// table is that of docs/settings.md.
+func table() string {
+	text := "| sysctl that measuring needs | value without --trust-file |\n|---|---|\n"
+	for _, x := range measuring {
+		text += fmt.Sprintf("| %s | %s |\n", x.name, x.form)
+	}
+	return text
+}
+
 // The table of docs/settings.md is made of the list:
 //
 //	go test ./machine/tune -run TestMeasuringDocumented -update
@@ -114,11 +158,7 @@ func TestMeasuringDocumented(t *testing.T) {
 	if !ok || !end {
 		t.Fatalf("%s has no %q and %q", path, from, to)
 	}
-	table := "| sysctl that measuring needs | value without --trust-file |\n|---|---|\n"
-	for _, x := range measuring {
-		table += fmt.Sprintf("| %s | %s |\n", x.name, x.form)
-	}
-	want := head + from + table + to + tail
+	want := head + from + table() + to + tail
 	if want == string(b) {
 		return
 	}

@@ -128,24 +128,37 @@ type Evidence struct {
 	Power bool
 }
 
+// line is one of the things that an answer may say.
+type line struct {
+	of  func(*writer) bool // what it is about is there
+	say func(*writer)
+}
+
+// lines are what an answer says, in its order: the first that has something to say is the report's
+// first line.
+var lines = []line{
+	{(*writer).ofSet, (*writer).rankings},
+	{(*writer).ofSet, (*writer).proofs},
+	{(*writer).ofSet, (*writer).discarded},
+	{func(w *writer) bool { return w.Compared != nil && (w.Set == nil || w.several()) }, (*writer).comparisons},
+	{(*writer).ofSet, (*writer).limits},
+	{(*writer).ofSet, (*writer).watts},
+	{(*writer).ofSet, (*writer).absent},
+}
+
+// ofSet reports whether the answer is about the cells of a set.
+func (w *writer) ofSet() bool { return w.Set != nil }
+
 // Of makes the answer. It is nil where there is neither a cell nor a comparison.
 func Of(e Evidence) *Answer {
 	w := &writer{Evidence: e, a: &Answer{}}
-	if e.Set != nil {
-		if len(e.Set.Cells) == 0 {
-			return nil
+	if e.Set != nil && len(e.Set.Cells) == 0 {
+		return nil
+	}
+	for _, l := range lines {
+		if l.of(w) {
+			l.say(w)
 		}
-		w.rankings()
-		w.proofs()
-		w.discarded()
-	}
-	if e.Compared != nil && (e.Set == nil || w.several()) {
-		w.comparisons()
-	}
-	if e.Set != nil {
-		w.limits()
-		w.watts()
-		w.absent()
 	}
 	if len(w.a.Sentences) == 0 {
 		return nil

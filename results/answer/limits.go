@@ -64,25 +64,14 @@ func (w *writer) limits() {
 		if len(s.Cells) == 1 {
 			whose = "it"
 		}
+		of, why := l.Limiter(), ""
+		if of.Neither {
+			why = upper(of.Means) + ". "
+		}
 		s.Text = fmt.Sprintf("%s: %s. How fast %s could receive was not measured: throughput says nothing about "+
-			"the receiver here. %s", upper(compare.AtLimit(l)), few(s.Cells), whose, lift[l])
+			"the receiver here. %sThat takes %s.", upper(compare.AtLimit(l)), few(s.Cells), whose, why, of.Do)
 		w.say(s)
 	}
-}
-
-// lift is what takes a limit away.
-var lift = map[plan.LimitedBy]string{
-	plan.BySender: "That takes a faster sender, or a comparison of costs at one pace (--pace).",
-	plan.ByOneCPU: "Nor was how fast the sender can send: a CPU without time left worked for both, such as the " +
-		"sender's, on which a veth has the receiver's softirq. Give that its thread's CPU (--layout 1cpu, in files " +
-		"cpu_layout), or one of its own (2cpu), and each thread a CPU.",
-	plan.ByPath: "TCP always had data to send, and both ends had time left: what held it up is the way between them " +
-		"(a queue discipline, a switch, loss, the round trip) or the congestion control (--congestion). That takes " +
-		"a faster path, or a comparison of costs at one pace (--pace).",
-	plan.ByWindow: "That takes larger buffers (--rcvbuf, --sndbuf), or a comparison of costs at one pace (--pace).",
-	plan.ByCgroup: "That takes a run outside of the cgroup, or without its limit (cpu.max, memory.high); the " +
-		"runs' warnings name it.",
-	plan.ByLink: "That takes a faster link, or a comparison of costs at one pace (--pace).",
 }
 
 // lacks names rivals with what is lacking to tell them from the first.

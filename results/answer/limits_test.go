@@ -49,7 +49,7 @@ func TestLimitsOfNeitherEnd(t *testing.T) {
 	for l, want := range map[plan.LimitedBy][]string{
 		plan.ByOneCPU: {"At the limit of one CPU for both ends: tcp/tcp and uring/tcp. How fast they could " +
 			"receive was " +
-			"not measured", "Nor was how fast the sender can send", "--layout 1cpu"},
+			"not measured", "A CPU without time left worked for both ends", "--layout 1cpu"},
 		plan.ByPath: {"At the path's limit: tcp/tcp and uring/tcp. How fast they could receive was not measured",
 			"TCP always had data to send, and both ends had time left", "--congestion"},
 	} {

@@ -37,7 +37,7 @@ func clockUsOf(r *results.Record) (us float64) {
 		return 0
 	case d.ClockUs != nil:
 		return *d.ClockUs
-	case slices.Contains(r.Flags, "shared-machine"):
+	case slices.Contains(r.Flags, results.FlagSharedMachine):
 		return 0
 	}
 	for _, h := range []*results.Host{&r.SUT, &r.TG} {

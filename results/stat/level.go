@@ -42,35 +42,63 @@ func (r Run) boot() string {
 	return r.Boot
 }
 
-// Contrast compares the runs b with the runs a. Where both are of the same boots, it is by
-// blocks: drift and what else hits neighbours alike is taken out, and the names of the cells
-// are permuted within pairs of blocks. Where each has boots of its own, boots are what can
-// be compared: with six of each, by their medians, or with between, a spread of boots that
-// was declared (0.01 = 1 %; 0: none was).
-func Contrast(a, b []Run, between float64) Difference {
-	boots, both := bootsOfBoth(a, b)
-	var d Difference
-	switch {
-	case len(a) == 0 || len(b) == 0:
-		return Diff(valuesOf(a), valuesOf(b))
-	case len(both) > 0:
-		d = within(only(a, both), only(b, both), len(both))
-	case min(len(boots[0]), len(boots[1])) >= MinRuns:
-		d = Diff(bootMedians(a), bootMedians(b))
-		d.NA, d.NB, d.Level = len(a), len(b), AcrossBoots
-	case between > 0 && min(len(a), len(b)) >= MinRuns && allPositive(a, b):
-		d = declared(a, b, between)
-	default:
-		d = Diff(valuesOf(a), valuesOf(b))
+// samples are the runs of two cells, with the boots of each and those that both have, and a spread
+// of boots that was declared.
+type samples struct {
+	a, b    []Run
+	boots   [2][]string
+	both    []string
+	between float64
+}
+
+// method is one way to compare two samples.
+type method struct {
+	name    string
+	fits    func(*samples) bool
+	compare func(*samples) Difference
+}
+
+// methods are all ways: the first that fits is taken.
+var methods = []method{
+	{"nothing", func(s *samples) bool { return len(s.a) == 0 || len(s.b) == 0 },
+		func(s *samples) Difference { return Diff(valuesOf(s.a), valuesOf(s.b)) }},
+	{"within boots", func(s *samples) bool { return len(s.both) > 0 },
+		func(s *samples) Difference { return within(only(s.a, s.both), only(s.b, s.both), len(s.both)) }},
+	{"medians of boots", func(s *samples) bool { return min(len(s.boots[0]), len(s.boots[1])) >= MinRuns },
+		func(s *samples) Difference {
+			d := Diff(bootMedians(s.a), bootMedians(s.b))
+			d.NA, d.NB, d.Level = len(s.a), len(s.b), AcrossBoots
+			return d
+		}},
+	{"declared spread", func(s *samples) bool {
+		return s.between > 0 && min(len(s.a), len(s.b)) >= MinRuns && allPositive(s.a, s.b)
+	}, func(s *samples) Difference { return declared(s.a, s.b, s.between) }},
+	{"too few boots", func(*samples) bool { return true }, func(s *samples) Difference {
+		d := Diff(valuesOf(s.a), valuesOf(s.b))
 		if d.Level = TooFewBoots; len(d.Warnings) == 0 {
-			d.Warnings = fewBoots(boots)
+			d.Warnings = fewBoots(s.boots)
 		}
 		d.P, d.Adjusted = 1, 1
 		if d.Ratio != nil {
 			d.Ratio.Lo, d.Ratio.Hi = nil, nil // of the runs; what boots do to it is not known
 		}
+		return d
+	}},
+}
+
+// Contrast compares the runs b with the runs a, by the first of the [methods] that fits. Where both
+// are of the same boots, it is by blocks: drift and what else hits neighbours alike is taken out,
+// and the names of the cells are permuted within pairs of blocks. Where each has boots of its own,
+// boots are what can be compared: with six of each, by their medians, or with between, a spread of
+// boots that was declared (0.01 = 1 %; 0: none was).
+func Contrast(a, b []Run, between float64) Difference {
+	s := &samples{a: a, b: b, between: between}
+	s.boots, s.both = bootsOfBoth(a, b)
+	m := methods[slices.IndexFunc(methods, func(m method) bool { return m.fits(s) })]
+	d := m.compare(s)
+	if len(a) > 0 && len(b) > 0 {
+		d.BootsA, d.BootsB = len(s.boots[0]), len(s.boots[1])
 	}
-	d.BootsA, d.BootsB = len(boots[0]), len(boots[1])
 	return d
 }
 

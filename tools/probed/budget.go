@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/ends"
-	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
@@ -137,7 +136,7 @@ const bothEnds = "both ends"
 // sender's CPU as well as on the receiver's: what probes take there is held against the CPU time of
 // both. These have a figure where each has CPUs of its own, and none of them in common.
 func payers(r *results.Record, probe string, role ends.Role) (hosts []*results.Host, end string) {
-	if slices.Contains(r.Flags, judge.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" &&
+	if slices.Contains(r.Flags, results.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" &&
 		probe != plan.ProbeProfile {
 		return []*results.Host{&r.SUT, &r.TG}, bothEnds
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/kind"
-	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -93,7 +92,7 @@ func TestBudgetOfSharedMachine(t *testing.T) {
 	r := probedRun("latency+syscalls", 16_000, 100_000) // a second of CPU time
 	r.SUT.Probes.Stages = r.SUT.Probes.Stages[:1]
 	r.TG.DurationS, r.TG.CPUBusyCores = new(2.0), new(1.5)
-	r.Flags = []string{judge.FlagSharedMachine}
+	r.Flags = []string{results.FlagSharedMachine}
 	for _, x := range []struct {
 		flags []string
 		want  string
@@ -120,7 +119,7 @@ func TestBudgetWithoutMeasuredCPUs(t *testing.T) {
 	r := probedRun("latency+syscalls", 16_000, 100_000)
 	r.SUT.Probes.Stages = r.SUT.Probes.Stages[:1]
 	r.TG.DurationS = new(2.0)
-	r.Flags = []string{judge.FlagSharedMachine, judge.FlagSharedCPU}
+	r.Flags = []string{results.FlagSharedMachine, results.FlagSharedCPU}
 	all := budgets(results.Journal{Records: []results.Record{r}}, p)
 	if len(all) != 1 || all[0].Probe != "syscalls" || all[0].End != "SUT" {
 		t.Errorf("the TG has no figure: %+v", all)
@@ -182,7 +181,7 @@ func TestProfileBudget(t *testing.T) {
 	r.SUT.CPUBusyCores = new(1.0)
 	r.SUT.Probes = &results.Probes{Profile: &results.Profiled{Samples: new(1990.0), Lost: new(8.0)}}
 	r.TG.DurationS, r.TG.CPUBusyCores = new(2.0), new(1.0)
-	r.Flags = []string{judge.FlagSharedMachine}
+	r.Flags = []string{results.FlagSharedMachine}
 	all := budgets(results.Journal{Records: []results.Record{r}}, p)
 	if len(all) != 1 || all[0].End != "SUT" || math.Abs(all[0].Share-.004995) > 1e-9 ||
 		(limits{"profile": 1}).within(all) != nil || (limits{"profile": .4}).within(all) == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/hugepages"
 
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -34,7 +35,7 @@ func NoMemory(mode string, err error) error {
 }
 
 // NoQueueOps is the fix for a driver that cannot do it at all.
-const NoQueueOps = "use a NIC and driver that have them: bnxt, mlx5, gve (DQO-RDA) or fbnic of a recent kernel"
+var NoQueueOps = "use a NIC and driver that have them: " + driver.Receivers("or", true) + " of a recent kernel"
 
 func xdpAttached(mode string, d *nic.Device) error {
 	return &fault.Unsupported{Mode: mode, Blocked: true, Op: "an XDP program is attached to " + d.Name,

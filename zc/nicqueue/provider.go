@@ -162,12 +162,12 @@ func (q question) perhaps() error {
 
 // inconclusive returns the doubt about a driver whose answer another one could have given too.
 func (q question) inconclusive() error {
-	driver := "its driver"
+	whose := "its driver"
 	if q.driver.Name != "" {
-		driver = "driver " + q.driver.Name
+		whose = "driver " + q.driver.Name
 	}
 	return &fault.Doubt{Mode: q.mode, Why: fmt.Sprintf("whether the queues of %s take memory cannot be known "+
-		"without giving them some, and %s is not known to do it: only a run can tell", q.dev, driver),
-		How: "run it: a driver that cannot is refused, and nothing stays changed; zcbench knows of bnxt, mlx5, " +
-			"gve (DQO-RDA) and fbnic"}
+		"without giving them some, and %s is not known to do it: only a run can tell", q.dev, whose),
+		How: "run it: a driver that cannot is refused, and nothing stays changed; zcbench knows of " +
+			driver.Receivers("and", true)}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -23,7 +24,7 @@ import (
 
 // Entry is one thing that has a name.
 type Entry struct {
-	Kind  string // rx, tx, flag, metric, column, gate, verdict, errno
+	Kind  string // one of [Kinds]
 	Name  string
 	Lines []string // what the program's own lists say
 	// pages are those that are looked at first for what the docs say of it; nil: all.
@@ -37,7 +38,7 @@ func (e *Entry) Title() string { return e.Kind + ":" + e.Name }
 type Flag struct{ Name, Command, Usage string }
 
 // Kinds are the kinds of entries, in their order.
-var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "verdict", "errno"}
+var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "rule", "mark", "limit", "verdict", "errno"}
 
 // entries makes an entry of everything that has a name, from the lists that define them.
 func entries(flags []Flag) (out []Entry) {
@@ -59,8 +60,19 @@ func entries(flags []Flag) (out []Entry) {
 		}
 	}
 	for _, l := range plan.Limits {
-		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, "limit", limitText(l)),
-			[]string{"matrix.md"}})
+		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, append([]string{"limit", limitText(l)},
+			asMark(l.Key)...)...), []string{"matrix.md"}})
+	}
+	out = append(out, ruleEntries()...)
+	for _, m := range results.Marks {
+		if !m.OfGate() { // else the gate's entry says it
+			out = append(out, Entry{"mark", m.Flag, lines("flag of a run: "+m.Means, "what to do", m.Do, "looks at",
+				looksAt(m.Flag), "page", "docs/"+m.Page), []string{m.Page, marksPage}})
+		}
+	}
+	for _, l := range plan.Limiters {
+		out = append(out, Entry{"limit", string(l.By), lines("limit of a run: "+l.Means, "what takes it away", l.Do),
+			[]string{"statistics.md", marksPage}})
 	}
 	out = append(out, verdicts...)
 	for n := 1; n < 200; n++ {
@@ -70,6 +82,49 @@ func entries(flags []Flag) (out []Entry) {
 		}
 	}
 	return out
+}
+
+// ruleEntries makes an entry of each rule that runs are judged by and that is neither a gate nor a
+// mark, whose entries say it.
+func ruleEntries() (out []Entry) {
+	for _, r := range judge.Rules() {
+		if slices.ContainsFunc(plan.Limits, func(l plan.Limit) bool { return l.Key == r.Name }) ||
+			results.MarkOf(r.Name) != nil {
+			continue
+		}
+		asks := "the controller, of what both ends said"
+		if r.AtEnd {
+			asks = "each end, of its part of the run"
+		}
+		class := ""
+		if r.Class != "" {
+			class = fmt.Sprintf("invalid, by a gate of the class %s (docs/matrix.md)", r.Class)
+		}
+		out = append(out, Entry{"rule", r.Name, lines("rule that runs are judged by: it looks at "+r.Looks,
+			"asked by", asks, "a run that breaks it", class), []string{"matrix.md", marksPage}})
+	}
+	return out
+}
+
+// looksAt returns what the rule that sets a mark looks at; "": no rule does.
+func looksAt(flag string) string {
+	for _, r := range judge.Rules() {
+		if r.Name == flag && !r.AtEnd {
+			return r.Looks
+		}
+	}
+	return ""
+}
+
+// marksPage has tables of marks and limits, which say what the entries do.
+const marksPage = "read-a-report.md"
+
+// asMark lists what a gate's flag means on runs that count, and what to do; nil: it marks none.
+func asMark(key string) []string {
+	if m := results.MarkOf(key); m != nil {
+		return []string{"as a flag of a run", m.Means, "what to do", m.Do}
+	}
+	return nil
 }
 
 // errorsPage has what each error number means, by call.

@@ -41,6 +41,9 @@ func (b *Book) Lookup(name string) (out []Answer) {
 	}
 	for _, e := range b.Entries {
 		if (kind == "" || e.Kind == kind) && matches(e, name) {
+			if e.Kind == "mark" && !same(e.Name, name) {
+				e.Name = strings.ToLower(name) // over-vlan, of over-KIND
+			}
 			out = append(out, b.answer(e))
 		}
 	}
@@ -52,10 +55,10 @@ func (b *Book) Lookup(name string) (out []Answer) {
 	return out
 }
 
-// matches reports whether an entry has the name; metrics may have a part in capitals that stands
-// for what differs, such as a number.
+// matches reports whether an entry has the name; metrics and marks may have a part in capitals that
+// stands for what differs, such as a number.
 func matches(e Entry, name string) bool {
-	if e.Kind != "metric" || e.Name == strings.ToLower(e.Name) {
+	if e.Kind != "metric" && e.Kind != "mark" || e.Name == strings.ToLower(e.Name) {
 		return same(e.Name, name)
 	}
 	return same(e.Name, name) || fits(e.Name, strings.ToLower(name))
@@ -138,14 +141,26 @@ func (b *Book) find(e Entry, want func(passage) bool) (out []passage) {
 		return len(e.pages)
 	}
 	for _, p := range b.passages {
-		// that row says what the entry says
-		if want(p) && !slices.Contains(unrelated, p.Page) &&
-			!(e.Kind == "flag" && strings.Contains(p.Text, "; flag: `--")) {
+		if want(p) && !slices.Contains(unrelated, p.Page) && !e.saidBy(p) {
 			out = append(out, p)
 		}
 	}
 	slices.SortStableFunc(out, func(x, y passage) int { return rank(x) - rank(y) })
 	return out
+}
+
+// saidBy reports whether a passage is a row of a table that says what the entry says, or the one
+// with all marks.
+func (e Entry) saidBy(p passage) bool {
+	switch e.Kind {
+	case "flag":
+		return strings.Contains(p.Text, "; flag: `--")
+	case "mark", "gate":
+		return strings.Contains(p.Text, "; what to do: ") || strings.HasPrefix(p.Text, "flags; unit: list;")
+	case "limit":
+		return strings.Contains(p.Text, "; what takes it away: ")
+	}
+	return false
 }
 
 // unrelated are the index, and pages for people who work on zcbench.

@@ -8,9 +8,12 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/docs"
 	"github.com/zcbench/zcbench/internal/kind"
-	_ "github.com/zcbench/zcbench/plan/modes"
+	"github.com/zcbench/zcbench/judge"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 const _ = kind.Pure
@@ -45,7 +48,8 @@ func TestLookup(t *testing.T) {
 		"rx_buf_len": {"flag:rx-buf-len", "column:rx_buf_len"},
 		"EINVAL":     {"errno:EINVAL"}, "einval": {"errno:EINVAL"}, "invalid": {"verdict:invalid"},
 		"cannot tell": {"verdict:cannot tell"}, "throughput_cv": {"gate:throughput_cv"},
-		"flow_waits": {"metric:flow_waits"}, "cell": {":cell"}, "zzz": nil, "tx:zcrx": nil, "": nil,
+		"flow_waits": {"metric:flow_waits"}, "cell": {":cell"}, "busy-sibling": {"mark:busy-sibling"},
+		"over-vlan": {"mark:over-vlan"}, "sender": {"limit:sender"}, "zzz": nil, "tx:zcrx": nil, "": nil,
 	} {
 		if got := titles(b.Lookup(word)); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", word, got, want)
@@ -95,20 +99,21 @@ func TestFlagsOfSeveralCommands(t *testing.T) {
 	}
 }
 
-// The real pages say something about every mode, gate and verdict.
+// The real pages say something about every mode, gate, limit and verdict. A mark names a page.
 func TestRealPages(t *testing.T) {
 	b, err := New(docs.Pages, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"rx", "tx", "gate", "verdict"} {
+	for _, kind := range []string{"rx", "tx", "gate", "mark", "limit", "verdict"} {
 		names := b.Named(kind)
 		if len(names) == 0 {
 			t.Errorf("no %s", kind)
 		}
 		for _, name := range names {
 			a := b.Lookup(kind + ":" + name)
-			if len(a) != 1 || len(a[0].Lines) == 0 || len(a[0].Passages) == 0 && !strings.Contains(name, " ") {
+			if len(a) != 1 || len(a[0].Lines) == 0 || len(a[0].Passages) == 0 &&
+				kind != "mark" && !strings.Contains(name, " ") {
 				t.Errorf("%s:%s: %+v", kind, name, a)
 			}
 		}
@@ -121,6 +126,37 @@ func TestRealPages(t *testing.T) {
 	for _, p := range b.passages {
 		if strings.Contains(p.Text, "```") || strings.TrimSpace(p.Text) == "" {
 			t.Errorf("%s: %q", p, p.Text)
+		}
+	}
+}
+
+// One entry of modes.All adds a mode here: it is explained by what it declares, and an option of
+// its kind names it.
+func TestOneLineAddsAMode(t *testing.T) {
+	before := modes.All
+	defer func() { modes.All = before }()
+	fake := baseline.TCP
+	fake.Name, fake.Summary, fake.Kernel = "borrowed", "recv, by another name", "4.9"
+	modes.All = append(before[:len(before):len(before)], fake)
+	b := book(t)
+	a := b.Lookup("borrowed")
+	if len(a) != 1 || !slices.Equal(a[0].Lines, []string{"receive mode: recv, by another name",
+		"promise: none: the kernel may copy the payload", "kernel: from Linux 4.9 on"}) {
+		t.Errorf("%+v", a)
+	}
+	if !slices.Contains(b.Words(), "borrowed") || !slices.Contains(plan.LookupOption("rx_buffer").Modes(), "borrowed") {
+		t.Errorf("words: %q; modes of rx_buffer: %q", b.Words(), plan.LookupOption("rx_buffer").Modes())
+	}
+}
+
+// Every rule that runs are judged by is explained, as a gate, a mark or a rule.
+func TestEveryRule(t *testing.T) {
+	b := book(t)
+	for _, r := range judge.Rules() {
+		if !slices.ContainsFunc(b.Lookup(r.Name), func(a Answer) bool {
+			return slices.Contains([]string{"gate", "mark", "rule"}, a.Kind)
+		}) {
+			t.Errorf("nothing of the rule %s", r.Name)
 		}
 	}
 }

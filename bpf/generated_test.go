@@ -18,7 +18,7 @@ func TestGenerated(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"latency", "syscalls", "path", "overhead", "drops"} {
+	for _, name := range []string{"latency", "syscalls", "path", "overhead", "drops", "tasks"} {
 		cmd := exec.Command("../mk/bpf2go.sh", "-output-dir", dir, name, name+".bpf.c")
 		cmd.Env = append(os.Environ(), "GOPACKAGE=bpf")
 		if out, err := cmd.CombinedOutput(); err != nil {

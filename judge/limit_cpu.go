@@ -11,12 +11,14 @@ import (
 )
 
 // fullCPUs lists the measured CPUs of an end that were never idle, without those that busy polling
-// alone may have filled.
+// alone may have filled, and those that were only others'.
 func fullCPUs(h *results.Host) (cpus []string) {
+	flow := flowsCPUs(h)
 	for i := range h.Metrics {
 		m := &h.Metrics[i]
 		n, ok := strings.CutSuffix(m.Name, "_busy_cores")
-		if n, cpu := strings.CutPrefix(n, "cpu"); ok && cpu && n != "" && m.Value >= fullCPU && !fullByPolling(h, n) {
+		if n, cpu := strings.CutPrefix(n, "cpu"); ok && cpu && n != "" && m.Value >= fullCPU && !fullByPolling(h, n) &&
+			(len(flow) == 0 || slices.Contains(flow, n)) {
 			cpus = append(cpus, n)
 		}
 	}

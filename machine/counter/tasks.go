@@ -2,6 +2,15 @@
 
 package counter
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
+
 // Who runs on a CPU, as eBPF sees it.
 const (
 	TasksIdle    = iota
@@ -56,7 +65,7 @@ type TaskReader interface {
 	Read() (*TaskTimes, error)
 }
 
-// Between returns what passed between two readings of a CPU.
+// since returns what passed between two readings of a CPU.
 func (a CPUTasks) since(b CPUTasks) CPUTasks {
 	d := CPUTasks{CPU: a.CPU, Top: rowsSince(b.Top, a.Top), Devs: rowsSince(b.Devs, a.Devs)}
 	for c := range TaskClasses {
@@ -142,6 +151,16 @@ func (t *CPUTasks) flowNs() (ns int64) {
 	return ns
 }
 
+// likelyNs is what the flow used with softirq that may be its: where a backlog has its packets, that
+// is all of it.
+func (t *CPUTasks) likelyNs() (ns int64) {
+	ns = t.flowNs()
+	for c := range TaskClasses {
+		ns += t.Ns[c][TaskNetUntold]
+	}
+	return ns
+}
+
 // othersNs is what others used: at least, by tasks and by softirq of other interfaces; and at most,
 // with softirq of which it is not known.
 func (t *CPUTasks) othersNs(eventNs float64) (low, high float64) {
@@ -155,4 +174,183 @@ func (t *CPUTasks) othersNs(eventNs float64) (low, high float64) {
 		high += float64(t.Ns[c][TaskNetUntold] + t.Ns[c][TaskSoft])
 	}
 	return low, high
+}
+
+// addTasks adds who had the measured CPUs.
+func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
+	if before == nil || after == nil {
+		return
+	}
+	if n := after.Missed - before.Missed; n > 0 {
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("who had the CPUs is not known by tasks: the kernel skipped %d runs of their program", n))
+		return
+	}
+	c.tasks, c.eventNs = after.Since(before), after.EventNs
+	var all CPUTasks
+	var wall, idle int64
+	for _, t := range c.tasks {
+		if !c.measures(t.CPU) {
+			continue
+		}
+		wall, idle = max(wall, t.WallNs()), idle+t.IdleNs()
+		for class := range TaskClasses {
+			for x := range TaskContexts {
+				all.Ns[class][x] += t.Ns[class][x]
+			}
+			all.Turns[class] += t.Turns[class]
+			all.Softs[class] += t.Softs[class]
+			all.Hards[class] += t.Hards[class]
+		}
+	}
+	if wall == 0 {
+		return
+	}
+	add := func(name string, ns float64) {
+		r.add("tasks_"+name+"_cores", "cores", ns/float64(wall), foreignByTasks, "")
+	}
+	for i, name := range []string{"own", "serving", "peer", "other"} {
+		add(name, float64(all.Ns[i+1][TaskItself]))
+	}
+	for x, name := range []string{"softirq_own", "softirq_foreign", "softirq_untold", "softirq_else"} {
+		var ns int64
+		for class := range TaskClasses {
+			ns += all.Ns[class][x+1]
+		}
+		add(name, float64(ns))
+	}
+	add("idle", float64(idle))
+	add("probe", all.ProbeNs(c.eventNs))
+	r.add("tasks_probe_event_ns", "ns", c.eventNs, foreignByTasks, "")
+}
+
+// measures reports whether a CPU is a measured one.
+func (c *Change) measures(cpu int) bool {
+	return slices.ContainsFunc(c.CPU.PerCPU, func(u OneCPUUsage) bool { return u.CPU == cpu })
+}
+
+// mostOfFlow is the share of the flow's time that its CPUs have: threads of the process that do
+// something once in a while, wherever there is room, make no CPU the flow's.
+const mostOfFlow = 0.95
+
+// FlowCPUs finds the measured CPUs that were the flow's, by tasks: the fewest that had most of its
+// time. Nil: nobody tells.
+func (c *Change) FlowCPUs() (cpus []int) {
+	var own []CPUTasks
+	var all int64
+	for _, t := range c.tasks {
+		if ns := t.likelyNs(); ns > 0 && c.measures(t.CPU) {
+			own, all = append(own, t), all+ns
+		}
+	}
+	slices.SortStableFunc(own, func(a, b CPUTasks) int { return cmp.Compare(b.likelyNs(), a.likelyNs()) })
+	var sum int64
+	for _, t := range own {
+		if float64(sum) >= mostOfFlow*float64(all) {
+			break
+		}
+		sum += t.likelyNs()
+		cpus = append(cpus, t.CPU)
+	}
+	slices.Sort(cpus)
+	return cpus
+}
+
+// ForeignOn tells what others used of a CPU that is not measured, by tasks: its rows. None: nobody
+// tells.
+func (c *Change) ForeignOn(cpu int) []measure.Metric {
+	var r rows
+	if i := slices.IndexFunc(c.tasks, func(t CPUTasks) bool { return t.CPU == cpu }); i >= 0 && !c.measures(cpu) {
+		r.foreign([]foreignLoad{c.tasks[i].foreign(c.eventNs, 0)})
+	}
+	return r.out
+}
+
+// Background takes the measured CPUs that are not the flow's for what they are: what others did
+// there is not charged to the flow. It returns the rows that say so; none where the flow's CPUs are
+// not known, nil: then all measured ones are.
+func (c *Change) Background(flow []int) []measure.Metric {
+	if len(flow) == 0 {
+		return nil
+	}
+	var r rows
+	c.share = map[int]float64{}
+	var sum float64
+	source := foreignByStat
+	for _, f := range c.Foreign {
+		u := slices.IndexFunc(c.CPU.PerCPU, func(u OneCPUUsage) bool { return u.CPU == f.CPU && u.BusyCores != nil })
+		if f.LowCores == nil || u < 0 {
+			continue
+		}
+		source = f.Source
+		if busy := *c.CPU.PerCPU[u].BusyCores; !slices.Contains(flow, f.CPU) {
+			c.share[f.CPU] = min(*f.LowCores, busy)
+			sum += c.share[f.CPU]
+		} else {
+			used, by := max(busy-*f.LowCores, 0), statSource
+			if i := slices.IndexFunc(c.tasks, func(t CPUTasks) bool { return t.CPU == f.CPU }); i >= 0 {
+				used, by = c.tasks[i].usedByFlow(c.eventNs), foreignByTasks
+			}
+			r.add(measure.MetricFlowCores, "cores", used, by, "", strconv.Itoa(f.CPU))
+		}
+	}
+	if len(r.out) == 0 { // not one of the flow's CPUs is measured
+		c.share = nil
+		return nil
+	}
+	r.add(measure.MetricBackground, "cores", sum, source, "")
+	return r.out
+}
+
+// usedByFlow is what the flow used, without what the probe took of it, and softirq of which nobody
+// can tell whose it is, cores.
+func (t *CPUTasks) usedByFlow(eventNs float64) float64 {
+	ns := float64(t.likelyNs()) - t.probeNs(TasksOwn, eventNs) - t.probeNs(TasksServing, eventNs)
+	return max(ns, 0) / float64(t.WallNs())
+}
+
+// discharge takes off what others did on CPUs that are not the flow's. It is their tasks' time: of
+// the split, user and system.
+func (c Change) discharge(f *Figures) {
+	if c.share == nil || f.CPUBusyCores == nil {
+		return
+	}
+	var busy, app, sys float64
+	for _, u := range c.CPU.PerCPU {
+		low := c.share[u.CPU]
+		busy += low
+		if u.AppCores == nil {
+			continue
+		}
+		if split := *u.AppCores + *u.SysCores; split > 0 {
+			part := min(low/split, 1)
+			app, sys = app+part**u.AppCores, sys+part**u.SysCores
+		}
+	}
+	f.CPUBusyCores = ptr(max(*f.CPUBusyCores-busy, 0))
+	if f.CPUAppCores != nil && f.CPUSysCores != nil {
+		f.CPUAppCores, f.CPUSysCores = ptr(max(*f.CPUAppCores-app, 0)), ptr(max(*f.CPUSysCores-sys, 0))
+	}
+}
+
+// TaskMetrics describe who had the measured CPUs.
+var TaskMetrics = []measure.MetricDoc{
+	{Names: "tasks_own_cores tasks_serving_cores tasks_peer_cores tasks_other_cores",
+		Units: "cores", Source: "eBPF sched_switch",
+		Meaning: "tasks on the measured CPUs: this process' threads (io_uring's workers are " +
+			"among them), kernel threads that serve the flow (ksoftirqd, NAPI threads of its " +
+			"interface, workers at work that it queued), other processes of zcbench on this machine, " +
+			"and all others; without softirq on top of them"},
+	{Names: "tasks_softirq_own_cores tasks_softirq_foreign_cores tasks_softirq_untold_cores " +
+		"tasks_softirq_else_cores",
+		Units: "cores", Source: "eBPF sched_switch",
+		Meaning: "softirq: of the network, which polled the flow's interface, another one, or of " +
+			"which it cannot be told (a backlog, loopback); and timers, RCU and so on"},
+	{Names: "tasks_idle_cores",
+		Units: "cores", Source: "eBPF sched_switch",
+		Meaning: "idle, without softirq and interrupts in it"},
+	{Names: "tasks_probe_cores tasks_probe_event_ns",
+		Units: "cores ns", Source: "eBPF sched_switch",
+		Meaning: "what this program took itself on the measured CPUs: its runs, by what one took " +
+			"when it was loaded, with caches warm and without the kernel's call of it"},
 }

@@ -53,6 +53,8 @@ struct cpu {
 	__u32 class, context;
 	__u64 key, slice; /* of who runs, if he is another: his time since he came */
 	char name[NAME];
+	__u64 net; /* the interface of others whose packet it is at; 0: there is none */
+	char net_name[NAME];
 	struct row tasks[TASKS], devs[DEVS];
 };
 
@@ -249,11 +251,15 @@ int softirq_ended(__u64 *ctx)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct cpu *s = here();
+	__u64 d;
 
 	if (!s || !s->first)
 		return 0;
-	charge(s, now);
+	d = charge(s, now);
+	if (s->context == NET_OTHER && s->net)
+		add_to(s->devs, DEVS, s->net, d, s->net_name);
 	s->context = TASK;
+	s->net = 0;
 	return 0;
 }
 
@@ -275,24 +281,61 @@ __inline __u32 whose_net(struct net_device *dev)
 	return others_are_foreign ? NET_OTHER : NET_UNTOLD;
 }
 
+/* name_net notes an interface of others. */
+__inline void name_net(struct cpu *s, struct net_device *dev)
+{
+	s->net = (__u64)dev->nd_net.net->ns.inum << 32 | (__u32)dev->ifindex;
+	copy_name(s->net_name, ((struct net_device___tasks *)dev)->name);
+}
+
 /* Of NAPI threads and of busy polling, which are tasks' time, there is nothing to tell. */
 SEC("tp_btf/napi_poll")
 int polled(__u64 *ctx)
 {
 	struct net_device *dev = ARG(struct napi_struct *, 0)->dev;
 	struct cpu *s = here();
-	__u64 now, d, key;
+	__u64 now, d;
 
 	if (!s || !s->first || s->context == TASK || s->context == SOFT)
 		return 0;
 	now = bpf_ktime_get_ns();
-	s->context = whose_net(dev);
+	if (dev) {
+		s->context = whose_net(dev);
+		if (s->context == NET_OTHER)
+			name_net(s, dev);
+	}
 	d = charge(s, now);
 	count(s->softs, s->class);
-	if (s->context == NET_OTHER && dev) {
-		key = (__u64)dev->nd_net.net->ns.inum << 32 | (__u32)dev->ifindex;
-		add_to(s->devs, DEVS, key, d, ((struct net_device___tasks *)dev)->name);
-	}
+	if (s->context == NET_OTHER && s->net)
+		add_to(s->devs, DEVS, s->net, d, s->net_name);
+	s->context = NET_UNTOLD;
+	s->net = 0;
+	return 0;
+}
+
+/* A backlog has packets of all interfaces: time goes to the one of each packet, up to the next. */
+SEC("tp_btf/netif_receive_skb")
+int received(__u64 *ctx)
+{
+	struct sk_buff *skb = ARG(struct sk_buff *, 0);
+	struct net_device *dev = skb->dev;
+	struct cpu *s = here();
+	__u32 whose, was;
+	__u64 d;
+
+	if (!s || !s->first || s->context == TASK || s->context == SOFT)
+		return 0;
+	whose = whose_net(dev);
+	was = s->context;
+	if (whose == was && whose != NET_OTHER)
+		return 0;
+	d = charge(s, bpf_ktime_get_ns());
+	if (was == NET_OTHER && s->net)
+		add_to(s->devs, DEVS, s->net, d, s->net_name);
+	s->context = whose;
+	count(s->softs, s->class);
+	if (whose == NET_OTHER)
+		name_net(s, dev);
 	return 0;
 }
 
@@ -312,8 +355,11 @@ __inline int handled(void)
 
 	if (!s || !s->first || !s->hard_at)
 		return 0;
-	if (s->context == TASK && s->class < CLASSES && s->hard_at >= s->last)
+	if (s->context == TASK && s->class < CLASSES && s->hard_at >= s->last) {
 		s->hard[s->class] += now - s->hard_at;
+		if (s->class == OTHER)
+			s->slice -= now - s->hard_at; /* charge adds it, now or later */
+	}
 	count(s->hards, s->class);
 	s->hard_at = 0;
 	return 0;

@@ -36,7 +36,10 @@ type TasksOptions struct {
 	// OthersForeign: no other interface brings packets of the flow. Where one may, as behind a
 	// bridge, its polls are of nobody.
 	OthersForeign bool
-	Serving       []int // kernel threads, such as those of threaded NAPI
+	// ByPacket: the flow's interface has no NAPI of its own, as veth and loopback mostly have none,
+	// so that its packets come by a backlog, with others'.
+	ByPacket bool
+	Serving  []int // kernel threads, such as those of threaded NAPI
 }
 
 // Programs without which nothing is counted, in the order in which they are attached, and those that
@@ -71,13 +74,13 @@ func OpenTasks(o TasksOptions) (*Tasks, error) {
 		return nil, err
 	}
 	t := &Tasks{set: s}
-	if err := t.open(o.Serving); err != nil {
+	if err := t.open(o); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
 
-func (t *Tasks) open(serving []int) error {
+func (t *Tasks) open(o TasksOptions) error {
 	parent := uint32(0)
 	if parentIsOurs() {
 		parent = 1
@@ -88,12 +91,16 @@ func (t *Tasks) open(serving []int) error {
 	if err := t.runOn(tasksProgLearn, nil); err != nil {
 		return err
 	}
-	for _, pid := range serving {
+	for _, pid := range o.Serving {
 		if err := t.set.maps.Maps[tasksMapServing].Put(uint32(pid), uint32(1)); err != nil {
 			return fmt.Errorf("tell tasks apart: thread %d: %w", pid, err)
 		}
 	}
-	for _, name := range tasksNeeds {
+	needs := tasksNeeds
+	if o.ByPacket {
+		needs = append(slices.Clip(needs), tasksProgReceived)
+	}
+	for _, name := range needs {
 		h := t.set.hook("tasks", name)
 		if t.Hooks = append(t.Hooks, h); h.Reason != "" {
 			return fmt.Errorf("tell tasks apart: %s: %s", h.Function, h.Reason)
@@ -193,6 +200,8 @@ type rawCPU struct {
 	Class, Context            uint32
 	Key, Slice                uint64
 	Name                      [16]byte
+	Net                       uint64
+	NetName                   [16]byte
 	Tasks                     [8]rawRow
 	Devs                      [4]rawRow
 }

@@ -28,6 +28,7 @@ const (
 	tasksProgLearn           = "learn"
 	tasksProgPolled          = "polled"
 	tasksProgQueued          = "queued"
+	tasksProgReceived        = "received"
 	tasksProgSoftirqBegan    = "softirq_began"
 	tasksProgSoftirqEnded    = "softirq_ended"
 	tasksProgSwitched        = "switched"
@@ -95,6 +96,7 @@ type tasksProgramSpecs struct {
 	Learn        *ebpf.ProgramSpec `ebpf:"learn"`
 	Polled       *ebpf.ProgramSpec `ebpf:"polled"`
 	Queued       *ebpf.ProgramSpec `ebpf:"queued"`
+	Received     *ebpf.ProgramSpec `ebpf:"received"`
 	SoftirqBegan *ebpf.ProgramSpec `ebpf:"softirq_began"`
 	SoftirqEnded *ebpf.ProgramSpec `ebpf:"softirq_ended"`
 	Switched     *ebpf.ProgramSpec `ebpf:"switched"`
@@ -193,6 +195,7 @@ type tasksPrograms struct {
 	Learn        *ebpf.Program `ebpf:"learn"`
 	Polled       *ebpf.Program `ebpf:"polled"`
 	Queued       *ebpf.Program `ebpf:"queued"`
+	Received     *ebpf.Program `ebpf:"received"`
 	SoftirqBegan *ebpf.Program `ebpf:"softirq_began"`
 	SoftirqEnded *ebpf.Program `ebpf:"softirq_ended"`
 	Switched     *ebpf.Program `ebpf:"switched"`
@@ -211,6 +214,7 @@ func (p *tasksPrograms) Close() error {
 		p.Learn,
 		p.Polled,
 		p.Queued,
+		p.Received,
 		p.SoftirqBegan,
 		p.SoftirqEnded,
 		p.Switched,

@@ -42,8 +42,8 @@ type TaskTimes struct {
 type CPUTasks struct {
 	CPU int
 	Ns  [TaskClasses][TaskContexts]int64
-	// Hard is what interrupts took of Ns where there was no softirq: for idle, work that no
-	// task did.
+	// Hard is what interrupts took of Ns[...][TaskItself]: work that no task did. Whose it is
+	// nothing tells.
 	Hard [TaskClasses]int64
 	// Turns counts switches to each class, Softs softirqs and polls on top of it, Hards
 	// interrupts.
@@ -161,10 +161,10 @@ func (t *CPUTasks) likelyNs() (ns int64) {
 	return ns
 }
 
-// othersNs is what others used: at least, by tasks and by softirq of other interfaces; and at most,
-// with softirq of which it is not known.
+// othersNs is what others used: at least, by tasks, without interrupts, and by softirq of other
+// interfaces; and at most, with softirq of which it is not known.
 func (t *CPUTasks) othersNs(eventNs float64) (low, high float64) {
-	low = float64(t.Ns[TasksOther][TaskItself]) - float64(t.Turns[TasksOther])*eventNs
+	low = float64(t.Ns[TasksOther][TaskItself]-t.Hard[TasksOther]) - float64(t.Turns[TasksOther])*eventNs
 	for c := range TaskClasses {
 		low += float64(t.Ns[c][TaskNetOther])
 	}

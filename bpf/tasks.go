@@ -91,10 +91,8 @@ func (t *Tasks) open(o TasksOptions) error {
 	if err := t.runOn(tasksProgLearn, nil); err != nil {
 		return err
 	}
-	for _, pid := range o.Serving {
-		if err := t.set.maps.Maps[tasksMapServing].Put(uint32(pid), uint32(1)); err != nil {
-			return fmt.Errorf("tell tasks apart: thread %d: %w", pid, err)
-		}
+	if err := t.Serve(o.Serving); err != nil {
+		return err
 	}
 	needs := tasksNeeds
 	if o.ByPacket {
@@ -149,6 +147,19 @@ func (t *Tasks) calibrate() (float64, error) {
 		}
 	}
 	return float64(least) / calibrated, nil
+}
+
+// Serve counts kernel threads as such that serve the flow, from their next turn on.
+func (t *Tasks) Serve(pids []int) error {
+	if t == nil {
+		return nil
+	}
+	for _, pid := range pids {
+		if err := t.set.maps.Maps[tasksMapServing].Put(uint32(pid), uint32(1)); err != nil {
+			return fmt.Errorf("tell tasks apart: thread %d: %w", pid, err)
+		}
+	}
+	return nil
 }
 
 // parentIsOurs reports whether what started this process is zcbench too: then its other children are

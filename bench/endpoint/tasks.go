@@ -4,25 +4,48 @@ package endpoint
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // openTasks begins to count who has the CPUs, after it is known what polls for the flows.
 func (m *meters) openTasks(s wire.EndSpec) {
 	o, err := tasksOf(s)
 	if err == nil {
-		o.Serving = slices.Concat(m.polledBy.PIDs)
+		o.Serving = slices.Concat(m.polledBy.PIDs, generators(s))
 		m.tasks, err = bpf.OpenTasks(o)
 	}
 	if err != nil {
 		m.missing = append(m.missing, "load of others is not told by tasks, but by /proc alone: "+fault.Reason(err))
 	}
+}
+
+// generators finds the kernel's threads that make an end's frames.
+func generators(s wire.EndSpec) (pids []int) {
+	path, err := modes.Find(s.Role, s.Mode())
+	if err != nil || !slices.Contains(path.Needs, stream.NeedPktgen) {
+		return nil
+	}
+	all, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, name := range all {
+		comm, err := kernelfile.ReadFile(name)
+		pid, perr := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err == nil && perr == nil && strings.HasPrefix(string(comm), "kpktgend_") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 func (m *meters) closeTasks() { m.tasks.Close() }
@@ -64,7 +87,8 @@ func tasksOf(s wire.EndSpec) (o bpf.TasksOptions, err error) {
 		o.OthersForeign = o.OthersForeign && !x.LowerElsewhere
 	}
 	if p := s.Pair; p != nil && l.Peer == p.Index {
-		o.PairIfindex, o.PairNetns, o.OthersForeign = p.Index, uint32(p.Netns), true
+		o.PairIfindex, o.PairNetns, o.OthersForeign, o.ByPacket = p.Index, uint32(p.Netns), true, true
 	}
+	o.ByPacket = o.ByPacket || s.Dev == "lo"
 	return o, nil
 }

@@ -42,7 +42,7 @@ var rules = []rule{
 
 	{Name: "throttled", Looks: "limits of cgroups", Class: plan.ByEnvironment, Test: "TestThrottled", run: throttled},
 	{Name: "foreign_cores", Looks: "load on the flow's CPUs that is others'", Class: plan.ByEnvironment,
-		Test: "TestRun", run: foreign},
+		Test: "TestForeignConcernsTheFlow", run: foreign},
 	{Name: plan.IdleDriftGate, Looks: "idle power before and after", Class: plan.ByEnvironment,
 		Test: "TestIdleDrift", run: idleDrift},
 	{Name: "retrans_per_gb", Looks: "retransmitted segments", Class: plan.ByOutcome, Test: "TestRun", run: retrans},

@@ -229,9 +229,13 @@ func (c *Change) measures(cpu int) bool {
 	return slices.ContainsFunc(c.CPU.PerCPU, func(u OneCPUUsage) bool { return u.CPU == cpu })
 }
 
-// mostOfFlow is the share of the flow's time that its CPUs have: threads of the process that do
-// something once in a while, wherever there is room, make no CPU the flow's.
-const mostOfFlow = 0.95
+// mostOfFlow is the share of the flow's time that its CPUs have, and leastOfCPU what it uses of each,
+// but for the one that it uses most: threads of the process that do something once in a while, wherever
+// there is room, make no CPU the flow's.
+const (
+	mostOfFlow = 0.95
+	leastOfCPU = 0.02
+)
 
 // FlowCPUs finds the measured CPUs that were the flow's, by tasks: the fewest that had most of its
 // time. Nil: nobody tells.
@@ -246,7 +250,8 @@ func (c *Change) FlowCPUs() (cpus []int) {
 	slices.SortStableFunc(own, func(a, b CPUTasks) int { return cmp.Compare(b.likelyNs(), a.likelyNs()) })
 	var sum int64
 	for _, t := range own {
-		if float64(sum) >= mostOfFlow*float64(all) {
+		if float64(sum) >= mostOfFlow*float64(all) ||
+			sum > 0 && float64(t.likelyNs()) < leastOfCPU*float64(t.WallNs()) {
 			break
 		}
 		sum += t.likelyNs()

@@ -123,6 +123,14 @@ func TestFlowCPUs(t *testing.T) {
 	if got := c.FlowCPUs(); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("%v", got)
 	}
+	little, _ := changeOf(second(0, 30e6, 0, 0, 0, 0, 0), second(1, 10e6, 0, 0, 0, 0, 0))
+	if got := little.FlowCPUs(); !slices.Equal(got, []int{0}) {
+		t.Errorf("of a flow that does little: %v", got)
+	}
+	rare, _ := changeOf(second(0, 1e6, 0, 0, 0, 0, 0), second(1, 2e6, 0, 0, 0, 0, 0))
+	if got := rare.FlowCPUs(); !slices.Equal(got, []int{1}) {
+		t.Errorf("of one that does next to nothing: %v", got)
+	}
 	if got := (&Change{}).FlowCPUs(); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/host"
@@ -180,7 +181,7 @@ func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
 				continue
 			}
 			hidden = cmp.Or(all[i].Why, hidden)
-			b, why := backgroundOf(all[i], cpus)
+			b, why := backgroundOf(all[i], cpus, subtracted(h))
 			if why != "" {
 				m.why = why
 				continue
@@ -218,8 +219,9 @@ type background struct {
 }
 
 // backgroundOf sums up the CPUs that a run measured. A CPU that was not there in the rest
-// has no background, and so has their sum.
-func backgroundOf(r wire.Rest, cpus []int) (b background, why string) {
+// has no background, and so has their sum. What others did while the flow ran, which is not in the
+// run's busy cores, they did at rest, too.
+func backgroundOf(r wire.Rest, cpus []int, others map[int]float64) (b background, why string) {
 	b.wallS = r.WallS
 	by := map[int]counter.RestCPU{}
 	for _, c := range r.CPUs {
@@ -233,11 +235,37 @@ func backgroundOf(r wire.Rest, cpus []int) (b background, why string) {
 		case c.PollerCores == nil:
 			return b, "unknown on which CPUs the NAPI threads ran"
 		}
-		b.others += max(c.BusyCores-*c.PollerCores, 0)
+		b.others += max(c.BusyCores-*c.PollerCores-others[cpu], 0)
 		b.pollers += *c.PollerCores
 		b.u = math.Hypot(b.u, c.UncertaintyCores/math.Sqrt(3))
 	}
 	return b, ""
+}
+
+// subtracted returns what others used of each measured CPU that was not the flow's.
+func subtracted(h *results.Host) map[int]float64 {
+	out, flow := map[int]float64{}, false
+	for _, name := range []string{measure.MetricForeignCores, measure.MetricFlowCores} {
+		for i := range h.Metrics {
+			m := &h.Metrics[i]
+			if m.Name != name || len(m.Of) != 1 {
+				continue
+			}
+			cpu, err := strconv.Atoi(m.Of[0])
+			switch {
+			case err != nil:
+			case name == measure.MetricFlowCores:
+				flow = true
+				delete(out, cpu)
+			default:
+				out[cpu] = m.Value
+			}
+		}
+	}
+	if !flow {
+		return nil
+	}
+	return out
 }
 
 // meanOf averages one rest or two. Between them the background lay anywhere from one to the other:

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -55,7 +57,7 @@ func (o *Options) lookAround(end int, h *host.Host, dev string, all []wire.Inter
 			near = cpus
 		}
 		o.rxQueues[end] = f.RXQueues
-		o.found[end] = port{f.Name, f.Driver, f.Rules}
+		o.found[end] = port{f.Name, f.Driver, f.Rules, f.Index, f.Peer}
 	}
 	o.near[end] = near
 	if node := o.nodes[end]; node != nil && *node >= 0 {
@@ -156,10 +158,30 @@ func (r *Runner) placeEnd(s *wire.EndSpec) {
 		}
 	}
 	measured = append(measured, generating(s.Role, s.Cell)...)
+	s.Pair = r.pairOf(s.Role)
 	if !r.SUT.SameMachine(r.TG) || slices.Contains(measured, -1) {
 		return
 	}
 	s.MeasureCPUs = inOrder(measured) // the rest of the machine is not this end's alone
+}
+
+// pairOf returns the interface at the other end of the link, where both ends of a flow have one of
+// the two of a pair on this machine: polls of both are the flow's.
+func (r *Runner) pairOf(role stream.Role) *wire.Pair {
+	there := r.TG
+	if role == stream.TX {
+		there = r.SUT
+	}
+	own, other := r.Opt.found[index(role)], r.Opt.found[1-index(role)]
+	if !r.SUT.SameMachine(r.TG) || own.peer == 0 || own.peer != other.index || other.peer != own.index {
+		return nil
+	}
+	_, inode, _ := strings.Cut(there.Info.NetNS, ":")
+	n, err := strconv.ParseUint(inode, 10, 32)
+	if err != nil {
+		return nil
+	}
+	return &wire.Pair{Index: other.index, Netns: int(n)}
 }
 
 // generating lists the CPUs that make an end's frames beside those of its thread.

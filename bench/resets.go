@@ -17,6 +17,8 @@ type port struct {
 	dev    string
 	driver string
 	rules  int // ntuple rules: somebody else's, since none of ours outlives its run
+
+	index, peer int // of a pair, such as veth: of itself and of the other end
 }
 
 // resets notes that changing a setting, named as in [collected], resets all queues of the

@@ -20,7 +20,7 @@ tg: {host: "ssh:tg", dev: eth1}
 factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 `)
 	preview := func(driver string, rules int) preview {
-		f := port{"eth0", driver, rules}
+		f := port{dev: "eth0", driver: driver, rules: rules}
 		return preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }, found: [2]port{f}}
 	}
 	var b bytes.Buffer
@@ -57,7 +57,7 @@ factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 			t.Errorf("%s: %q", name, said)
 		}
 	}
-	if got := (port{"eth0", "ice", 3}).foretell([]string{"eth0: channels", "eth0: ring rx"}); !strings.Contains(got,
+	if got := (port{dev: "eth0", driver: "ice", rules: 3}).foretell([]string{"eth0: channels", "eth0: ring rx"}); !strings.Contains(got,
 		"eth0 has 3 ntuple rules of others, and ice changes no channels while there are any: note them first "+
 			"(ethtool -n eth0, ") {
 		t.Error(got)

@@ -2,7 +2,7 @@
 
 // Package bpf holds zcbench's eBPF programs and reads them: the latency of the
 // receive path by stage, a process's system calls, counters of the zero-copy path,
-// and the packets that the kernel drops.
+// the packets that the kernel drops, and who had each CPU.
 //
 // Every program is loaded by itself, because kernels differ in what they have
 // and what they allow: a stage names its programs in order of preference
@@ -19,4 +19,5 @@ package bpf
 //go:generate ../mk/bpf2go.sh path path.bpf.c
 //go:generate ../mk/bpf2go.sh overhead overhead.bpf.c
 //go:generate ../mk/bpf2go.sh drops drops.bpf.c
+//go:generate ../mk/bpf2go.sh tasks tasks.bpf.c
 //go:generate go run ./internal/sysnum

@@ -11,11 +11,13 @@ import (
 )
 
 // fullCPUs lists the measured CPUs of an end that were never idle, without those that busy polling
-// alone may have filled.
+// alone may have filled, and those that were only others'.
 func fullCPUs(h *results.Host) (cpus []string) {
+	flow := flowsCPUs(h)
 	for i := range h.Metrics {
 		m := &h.Metrics[i]
-		if n := busyCPU(m.Name); n != "" && m.Value >= fullCPU && !fullByPolling(h, n) {
+		if n := busyCPU(m.Name); n != "" && m.Value >= fullCPU && !fullByPolling(h, n) &&
+			(len(flow) == 0 || slices.Contains(flow, n)) {
 			cpus = append(cpus, n)
 		}
 	}

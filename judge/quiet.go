@@ -33,7 +33,7 @@ func quiet(r *results.Record) {
 				r.Mark(results.FlagNotQuiet,
 					fmt.Sprintf("%s: not quiet: %.2f %% of CPU %s was stolen by the hypervisor (quiet: below %g %%)",
 						role.Label(), 100*m.Value, stolenFrom(m.Name), 100*quietSteal))
-			case m.Name == foreignOf(h) && m.Value >= quietForeign+inDoubt(h, cpu):
+			case m.Name == foreignOf(h, &m) && concerns(h, cpu) && m.Value >= quietForeign+inDoubt(h, &m):
 				r.Mark(results.FlagNotQuiet,
 					fmt.Sprintf("%s: not quiet: others kept CPU %s busy for %.2f %% of the time (quiet: below %g %%)",
 						role.Label(), cpu, 100*m.Value, 100*quietForeign))
@@ -66,9 +66,9 @@ func oneTick(h *results.Host) float64 {
 
 // foreignOf picks the metric that says most about others' load. If NAPI threads receive, all of the
 // flow's time is some thread's, and the rest of the busy time is others'. Otherwise softirqs of the
-// flow may be in that rest, too.
-func foreignOf(h *results.Host) string {
-	if byThreads(h) {
+// flow may be in that rest, too; what is counted by tasks is told apart from them.
+func foreignOf(h *results.Host, m *measure.Metric) string {
+	if m.Source != measure.ByTasks && byThreads(h) {
 		return measure.MetricForeignMost
 	}
 	return measure.MetricForeignCores
@@ -94,10 +94,11 @@ func byThreads(h *results.Host) bool {
 }
 
 // inDoubt returns by how much that may seem more than it was: nothing for a CPU that always worked.
-func inDoubt(h *results.Host, cpu string) float64 {
-	if !byThreads(h) {
-		return unknown(h, cpu)
+func inDoubt(h *results.Host, m *measure.Metric) float64 {
+	if m.Source == measure.ByTasks || !byThreads(h) {
+		return unknown(h, m)
 	}
+	cpu := strings.Join(m.Of, "")
 	i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "cpu"+cpu+"_busy_cores" })
 	j := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "cpu"+cpu+"_uncertainty_cores" })
 	if i < 0 || j < 0 || h.Metrics[i].Value == 1 {

@@ -60,8 +60,8 @@ var rules = []rule{
 		both: func(_ *Both, r *results.Record) { askedTrips(r) }},
 
 	{Name: "throttled", Looks: "limits of cgroups", Class: plan.ByEnvironment, Test: "TestThrottled", run: throttled},
-	{Name: "foreign_cores", Looks: "load on measured CPUs that is others'", Class: plan.ByEnvironment,
-		Test: "TestRun", run: foreign},
+	{Name: "foreign_cores", Looks: "load on the flow's CPUs that is others'", Class: plan.ByEnvironment,
+		Test: "TestForeignConcernsTheFlow", run: foreign},
 	{Name: plan.IdleDriftGate, Looks: "idle power before and after", Class: plan.ByOutcome, Test: "TestIdleDrift",
 		run: idleDrift},
 	{Name: "retrans_per_gb", Looks: "retransmitted segments", Class: plan.ByOutcome, Test: "TestRun", run: retrans},

@@ -52,8 +52,9 @@ var Limits = []Limit{
 	{"coverage", ByOutcome, "coverage of /proc/stat", 0, true, " from 1",
 		"run: distance of stat_coverage from 1 (docs/schema.md)",
 		func(g *Gates) **float64 { return &g.Coverage }},
-	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a measured CPU that is " +
-		"certainly not the benchmark's, beyond the tick uncertainty of the window",
+	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a CPU of the flow's, " +
+		"or of the same core as one, that is certainly not the benchmark's; where only ticks tell, beyond the " +
+		"uncertainty of the window",
 		func(g *Gates) **float64 { return &g.ForeignCores }},
 	{"throttled", ByEnvironment, "held back by a cgroup", .001, true, "", "run: share of the periods of a " +
 		"cgroup's CPU limit (cpu.max; version 1: cpu.cfs_quota_us) in which it throttled, of the cgroups of " +

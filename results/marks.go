@@ -65,6 +65,8 @@ var Marks = []Mark{
 		Do: "let the hosts warm up", Page: "matrix.md", Common: true},
 	{Flag: "temperature_c", Means: "the CPU temperature of the cell's runs differs by more than 10 K",
 		Do: "warm-up runs, rests, enough cooling", Page: "matrix.md"},
+	{Flag: plan.FrequencyGate, Means: "the flow's CPUs ran at another frequency than in most of the cell's runs",
+		Do: "governor performance, no turbo, enough cooling", Page: "statistics.md", Common: true},
 	{Flag: "retrans_per_gb", Means: "packets were lost on the way: more than 10 segments per GB were sent again",
 		Do: "buffers, rings, flow control", Page: "matrix.md", Common: true},
 	{Flag: "drops_per_gb", Means: "packets were lost on the way: the receiver dropped more than 10 per GB",

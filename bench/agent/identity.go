@@ -112,7 +112,7 @@ func parts(i *wire.Interface) error {
 
 // stand fills in what an interface stands on.
 func stand(i *wire.Interface, s rtnl.Stack, l rtnl.Link) {
-	i.Kind = doctor.KindOf(l)
+	i.Kind, i.Index, i.Peer = doctor.KindOf(l), l.Index, l.Peer
 	for _, b := range s.Below(l)[1:] {
 		i.Below = append(i.Below, b.Name)
 	}

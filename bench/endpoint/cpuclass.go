@@ -25,6 +25,9 @@ func (r *run) aboutCPUs(h *results.Host, change counter.Change) {
 	}
 	if siblings := siblingsOf(t, cpus); siblings != nil {
 		h.Metrics = append(h.Metrics, busySiblings(counter.Usage(r.from.host.CPU, r.to.host.CPU, siblings))...)
+		for _, cpu := range siblings {
+			h.Metrics = append(h.Metrics, change.ForeignOn(cpu)...)
+		}
 	}
 }
 

@@ -9,19 +9,21 @@ import (
 )
 
 // flowCPUs lists the CPUs that the flow needs: of its thread, and of its softirq, which a layout
-// names, or which processed the host's packets. Nil: a thread that is not pinned was anywhere.
+// names; and where it ran, by tasks. Where nobody tells that, those are its that processed the
+// host's packets, and nil is that a thread that is not pinned was anywhere.
 func (r *run) flowCPUs(c counter.Change) (cpus []int) {
+	counted := c.FlowCPUs()
 	var softirqs []int
 	for i, f := range r.end.spec.Flows {
 		cpu := r.end.flows[i].CPU
 		if cpu < 0 {
-			return nil
+			return counted
 		}
 		if cpus = append(cpus, cpu); f.SoftirqCPU != nil {
 			softirqs = append(softirqs, *f.SoftirqCPU)
 		}
 	}
-	if len(softirqs) == 0 {
+	if cpus = append(cpus, counted...); len(softirqs) == 0 && len(counted) == 0 {
 		softirqs, _ = counter.ParseCPUList(c.NetRXCPUs)
 	}
 	// Of another end on the same machine, which is measured for itself, they are not.

@@ -23,6 +23,9 @@ func helpersOf(path stream.Receiver, err error) []int {
 // the path's packets cost. Where softirq polls, its time is nobody's, and theirs alone says
 // nothing.
 func (r *run) countHelpers() {
+	if err := r.tasks.Serve(r.helpers); err != nil {
+		r.warnings = append(r.warnings, err.Error())
+	}
 	if len(r.helpers) == 0 || len(r.polledBy.PIDs) == 0 {
 		return
 	}

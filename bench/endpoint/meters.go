@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/machine/cgroup"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/tally"
@@ -20,6 +21,7 @@ type meters struct {
 	groups   *cgroup.Groups   // nil: nobody says which they are
 	pollers  *counter.Pollers // nil: nothing polls for the flows
 	polledBy NAPIThreads
+	tasks    *bpf.Tasks    // nil: eBPF cannot tell who has the CPUs
 	tally    *tally.Reader // nil: the interface cannot be asked
 	nic      *nicWatch
 	missing  []string // warnings of what is not counted
@@ -32,6 +34,7 @@ func openMeters(s wire.EndSpec) (m meters) {
 	m.dram = counter.OpenDRAM(counter.FS{})
 	m.openGroups()
 	m.openPollers(s)
+	m.openTasks(s)
 	m.openTally(s)
 	m.nic = watchNIC(s, m.tally.Device())
 	return m
@@ -42,6 +45,7 @@ func (m *meters) close() {
 	m.dram.Close()
 	m.groups.Close()
 	m.pollers.Close()
+	m.closeTasks()
 	m.tally.Close()
 }
 

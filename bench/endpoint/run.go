@@ -235,7 +235,8 @@ func (r *run) flowError() error {
 func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.streams(),
 		Sends:   r.end.spec.Role == stream.TX,
-		Threads: r.end.threads(), End: end, PMU: r.pmu, DRAM: r.dram, Pollers: r.pollers, Groups: r.groups}
+		Threads: r.end.threads(), End: end, PMU: r.pmu, DRAM: r.dram, Pollers: r.pollers, Groups: r.groups,
+		Tasks: r.taskReader()}
 	if end {
 		e.napis = r.napis()
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
@@ -277,6 +278,7 @@ func (r *run) host() results.Host {
 		r.nic.figures(r.nic.of(r.from.tally), r.nic.of(r.to.tally), float64(r.to.atNs-r.from.atNs)/1e9),
 		r.tallied(&h, change.Idle), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
+	h.Metrics = append(h.Metrics, change.Background(r.flowCPUs(change))...)
 	enterCounters(&h, change.Figures())
 	r.change = change
 	r.polled(&h)

@@ -131,6 +131,9 @@ func (i *Interface) Check() error {
 	if i.Rules < 0 || i.Rules > math.MaxInt32 {
 		return fmt.Errorf("interface %s: %d rules", i.Name, i.Rules)
 	}
+	if i.Index < 0 || i.Index > math.MaxInt32 || i.Peer < 0 || i.Peer > math.MaxInt32 {
+		return fmt.Errorf("interface %s: index %d, and its peer's %d", i.Name, i.Index, i.Peer)
+	}
 	for _, a := range slices.Concat(i.Addrs, i.LinkLocal) {
 		if ip, err := netip.ParseAddr(a); err != nil || ip.Zone() != "" {
 			return fmt.Errorf("interface %s: %q is not an address", i.Name, a)

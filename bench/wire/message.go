@@ -235,6 +235,9 @@ type Interface struct {
 
 	RXQueues []int `json:"rx_queues,omitempty"` // their numbers; none: not known
 	Rules    int   `json:"rules,omitempty"`     // ntuple rules that it has; 0: none, or not known
+
+	Index int `json:"index,omitempty"`
+	Peer  int `json:"peer,omitempty"` // index of the other end, of a pair such as veth; 0: it is none
 }
 
 // RouteParams asks how a peer is reached.
@@ -260,6 +263,14 @@ type EndSpec struct {
 	Flows       []FlowSpec `json:"flows"`
 	MeasureCPUs []int      `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int        `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
+
+	Pair *Pair `json:"pair,omitempty"` // nil: the ends' interfaces are none
+}
+
+// Pair is the other end's interface, of a flow over one link between two namespaces of a machine.
+type Pair struct {
+	Index int `json:"index"`
+	Netns int `json:"netns"` // inode of its namespace
 }
 
 // FlowSpec is one flow at one end.

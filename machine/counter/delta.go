@@ -36,7 +36,10 @@ type Change struct {
 	// Idle are the names of rows that would say 0: counters that were read twice and did not move.
 	Idle []string
 
-	dev     string // of the configuration
+	dev     string          // of the configuration
+	tasks   []CPUTasks      // nil: nobody tells who had the CPUs
+	eventNs float64         // of their program
+	share   map[int]float64 // what others used of measured CPUs that are not the flow's, cores
 	clocks  []cpuClock
 	rxDrops *uint64
 	doubts  []string // of protocol counters
@@ -69,6 +72,9 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		own := append(ownThreads(c.Threads, before.Rusage, after.Rusage), pollers...)
 		c.CPU.disbelieve(c.Threads, float64(before.TookNs+after.TookNs)/1e9)
 		c.Foreign = foreign(c.CPU, own, cfg.ForeignThreshold)
+		byRun(c.Foreign, after.Schedstat.since(before.Schedstat, c.CPU.WallS), own, c.CPU.WallS, cfg.ForeignThreshold)
+		c.addTasks(&rows, before.Tasks, after.Tasks)
+		c.Foreign = exactly(c.Foreign, c.tasks, c.eventNs, cfg.ForeignThreshold)
 		rows.threads(c.Threads, cfg.Threads, c.CPU.WallS)
 		rows.foreign(c.Foreign)
 		rows.process(before.Rusage, after.Rusage, c.CPU.WallS)
@@ -176,6 +182,7 @@ func (c Change) Figures() Figures {
 		CPUSoftCores: c.CPU.SoftCores, IOWaitCores: c.CPU.IOWaitCores, StatCoverage: c.CPU.Coverage,
 		CPUMHz: c.busyMHz(), CPUTempC: c.heat.TempC, RXDrops: c.rxDrops, IRQCPU: c.NetRXCPUs}
 	c.chargePollers(&f)
+	c.discharge(&f)
 	var cpus []int
 	for _, u := range c.CPU.PerCPU {
 		if u.BusyCores != nil {
@@ -305,11 +312,10 @@ func (r *rows) thread(prefix string, t ThreadDelta, wall float64) {
 }
 
 func (r *rows) foreign(fs []foreignLoad) {
-	const source = "/proc/stat - CLOCK_THREAD_CPUTIME_ID"
 	for _, f := range fs {
 		cpu := strconv.Itoa(f.CPU)
-		r.maybe(measure.MetricForeignCores, "cores", f.LowCores, source, f.Quality, cpu)
-		r.maybe(measure.MetricForeignMost, "cores", f.HighCores, source, f.Quality, cpu)
+		r.maybe(measure.MetricForeignCores, "cores", f.LowCores, f.Source, f.Quality, cpu)
+		r.maybe(measure.MetricForeignMost, "cores", f.HighCores, f.Source, f.Quality, cpu)
 	}
 }
 

@@ -45,6 +45,9 @@ type Config struct {
 	DRAM *DRAM
 	// Pollers are read too, in the same way.
 	Pollers *Pollers
+	// Tasks are read too, in the same way: who had the CPUs. Nil: nobody tells, and /proc/schedstat
+	// is asked instead.
+	Tasks TaskReader
 	// Groups are the control groups of this process, read in the same way.
 	Groups *cgroup.Groups
 }
@@ -69,6 +72,8 @@ type Snapshot struct {
 	DRAM       *dramCounts
 	Pollers    []pollerTimes
 	Groups     *cgroup.Reading
+	Tasks      *TaskTimes
+	Schedstat  Schedstat
 
 	CostNs   int64 // CPU time that taking it used on its thread
 	TookNs   int64 // and how long it took
@@ -146,5 +151,16 @@ func (s *Snapshot) parts() []part {
 		part{read: func() (err error) { s.PMU, err = s.Config.PMU.Read(); return }},
 		part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }},
 		part{read: func() (err error) { s.Pollers, err = s.Config.Pollers.Read(); return }},
+		part{read: s.readTasks},
 		part{must: true, read: func() (err error) { s.CPU, err = ReadCPU(fs); return }})
+}
+
+// readTasks reads who had the CPUs.
+func (s *Snapshot) readTasks() (err error) {
+	if s.Config.Tasks == nil {
+		s.Schedstat, err = readSchedstat(s.Config.FS)
+		return err
+	}
+	s.Tasks, err = s.Config.Tasks.Read()
+	return err
 }

@@ -15,6 +15,8 @@ const (
 	MetricPollerOutside = "poller_outside_cores"     // and on CPUs that are not measured
 	MetricForeignCores  = "foreign_cpuN_low_cores"   // load of others, at least
 	MetricForeignMost   = "foreign_cpuN_high_cores"  // and at most
+	MetricFlowCores     = "flow_cpuN_cores"          // what the flow used on one of its CPUs
+	MetricBackground    = "background_cores"         // what others used on measured CPUs that are not the flow's
 	// of the window, in which a thread was throttled by a group that is not seen
 	MetricUnseenLimit = "cgroup_unseen_held_share"
 	MetricThrottled   = "cgroup_N_throttled_share" // of a CPU limit's periods, those in which it throttled
@@ -24,6 +26,13 @@ const (
 	MetricSiblingBusy = "sibling_cpuN_busy_cores"  // of the SMT sibling of one of the flow's CPUs
 
 	MetricSiblingUncertainty = "sibling_cpuN_uncertainty_cores" // of that
+)
+
+// Sources of load of others that is no guess: who had the CPUs, as eBPF counts it, and what tasks ran
+// on each. All other sources leave softirq time open.
+const (
+	ByTasks     = "eBPF sched_switch"
+	BySchedstat = "/proc/schedstat - CLOCK_THREAD_CPUTIME_ID"
 )
 
 // DataPath begins the sources of figures that a data path itself counted.

@@ -52,6 +52,7 @@ var Sections = []measure.MetricSection{
 		Metrics: slices.Concat(
 			counter.CPUMetrics,
 			counter.ForeignMetrics,
+			counter.TaskMetrics,
 			counter.CgroupMetrics,
 			siblings,
 			counter.ThreadMetrics,

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/plan/modes"
+)
+
+// openTasks begins to count who has the CPUs, after it is known what polls for the flows.
+func (m *meters) openTasks(s wire.EndSpec) {
+	o, err := tasksOf(s)
+	if err == nil {
+		o.Serving = slices.Concat(m.polledBy.PIDs, generators(s))
+		m.tasks, err = bpf.OpenTasks(o)
+	}
+	if err != nil {
+		m.missing = append(m.missing, "load of others is not told by tasks, but by /proc alone: "+fault.Reason(err))
+	}
+}
+
+// generators finds the kernel's threads that make an end's frames.
+func generators(s wire.EndSpec) (pids []int) {
+	path, err := modes.Find(s.Role, s.Mode())
+	if err != nil || !slices.Contains(path.Needs, stream.NeedPktgen) {
+		return nil
+	}
+	all, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, name := range all {
+		comm, err := kernelfile.ReadFile(name)
+		pid, perr := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err == nil && perr == nil && strings.HasPrefix(string(comm), "kpktgend_") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func (m *meters) closeTasks() { m.tasks.Close() }
+
+// taskReader returns nil where there is none, and not a pointer that is nil.
+func (m *meters) taskReader() counter.TaskReader {
+	if m.tasks == nil {
+		return nil
+	}
+	return m.tasks
+}
+
+// tasksOf finds whose softirq is the flow's: that of its interface and of those below it. Others'
+// brings nothing of the flow where it comes from hardware, or by loopback, and where both ends of a
+// veth link are the flow's; behind a bridge it may.
+func tasksOf(s wire.EndSpec) (o bpf.TasksOptions, err error) {
+	inode, err := bpf.NetnsInode()
+	if o.Netns = uint32(inode); err != nil || s.Dev == "" {
+		return o, err
+	}
+	stack, err := rtnl.ReadStack()
+	if err != nil {
+		return o, err
+	}
+	l, ok := stack.Named(s.Dev)
+	if !ok {
+		return o, fmt.Errorf("there is no interface %s", s.Dev)
+	}
+	o.OthersForeign = true
+	for _, x := range slices.Concat(stack.Below(l), stack.Ports(l)) {
+		if !slices.Contains(o.Ifindexes, x.Index) {
+			o.Ifindexes = append(o.Ifindexes, x.Index)
+		}
+		hardware := x.Kind == ""
+		bottom := len(stack.Below(x)) == 1 && !x.Joins() && !x.LowerElsewhere
+		if bottom && !hardware {
+			o.OthersForeign = false
+		}
+		o.OthersForeign = o.OthersForeign && !x.LowerElsewhere
+	}
+	if p := s.Pair; p != nil && l.Peer == p.Index {
+		o.PairIfindex, o.PairNetns, o.OthersForeign, o.ByPacket = p.Index, uint32(p.Netns), true, true
+	}
+	o.ByPacket = o.ByPacket || s.Dev == "lo"
+	return o, nil
+}

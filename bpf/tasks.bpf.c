@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//go:build ignore
+
+/* Who had each CPU, in ns: every nanosecond since the beginning is in one cell, by who ran (the
+ * scheduler's switches) and what was on top of him (softirq, which makes no switch). tasks.go reads
+ * it, at any moment: what has run since the last event is known from its time and from who it is. */
+#include "kernel.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define PF_WQ_WORKER 0x20
+#define PF_KTHREAD 0x200000
+#define NET_TX_SOFTIRQ 2
+#define NAME 16
+#define KSOFTIRQ 0x71726974666f736bULL /* "ksoftirqd/N" begins so, in little-endian order */
+
+/* Who runs; same as in machine/counter/tasks.go, and so is the next list. */
+enum { IDLE, OWN, SERVING, PEER, OTHER, CLASSES };
+
+/* What is on top of him. Of NET_RX the time up to a poll is that of the polled interface. */
+enum { TASK, NET_OWN, NET_OTHER, NET_UNTOLD, SOFT, CONTEXTS };
+
+#define TASKS 8
+#define DEVS 4
+#define PORTS 4
+#define CALIBRATED 128 /* same as in tasks.go */
+
+volatile const __u32 own_netns; /* inode of the namespace of the flow's interfaces */
+volatile const __u32 own_ifindex[PORTS];
+volatile const __u32 pair_netns; /* the other end of a veth link, whose polls are the flow's too */
+volatile const __u32 pair_ifindex;
+volatile const __u32 others_are_foreign; /* 0: other interfaces may bring the flow's packets */
+
+volatile __u64 calibrated_ns; /* what CALIBRATED switches took */
+volatile __u32 own_tgid, bench_tgid, parent_too; /* of the initial namespace, see learn */
+
+/* A task's, or an interface's, time. A row is given away when another needs room: the least is, and
+ * the next owner's time begins at before (the space-saving algorithm). */
+struct row {
+	__u64 key, ns, before;
+	char name[NAME];
+};
+
+/* Same as rawCPU in tasks.go. */
+struct cpu {
+	__u64 first, last; /* CLOCK_MONOTONIC; the sum of ns is last - first whenever no program runs */
+	__u64 ns[CLASSES * CONTEXTS];
+	__u64 hard[CLASSES];   /* of ns, interrupts that found no softirq */
+	__u64 turns[CLASSES];  /* switches to each */
+	__u64 softs[CLASSES];  /* beginnings of softirqs and polls, on top of each */
+	__u64 hards[CLASSES];
+	__u64 hard_at;
+	__u32 class, context;
+	__u64 key, slice; /* of who runs, if he is another: his time since he came */
+	char name[NAME];
+	__u64 net; /* the interface of others whose packet it is at; 0: there is none */
+	char net_name[NAME];
+	struct row tasks[TASKS], devs[DEVS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps"), trial SEC(".maps");
+
+/* Kernel threads that serve the flow: NAPI threads of its interface, by pid, from user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u32);
+} serving SEC(".maps");
+
+/* Work that the flow queued, until it begins, and workers that are at such. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} works SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u32);
+} workers SEC(".maps");
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct___tasks {
+	int pid, tgid;
+	__u32 flags;
+	struct task_struct___tasks *real_parent, *group_leader;
+	char comm[NAME];
+};
+
+struct net_device___tasks {
+	char name[NAME];
+};
+
+#pragma clang attribute pop
+
+__inline struct cpu *here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+/* charge books the time since the last event. */
+__inline __u64 charge(struct cpu *s, __u64 now)
+{
+	__u32 i = s->class * CONTEXTS + s->context;
+	__u64 d = now - s->last;
+
+	if (i < CLASSES * CONTEXTS)
+		s->ns[i] += d;
+	if (i == OTHER * CONTEXTS + TASK)
+		s->slice += d;
+	s->last = now;
+	return d;
+}
+
+__inline void count(__u64 *of, __u32 class)
+{
+	if (class < CLASSES)
+		of[class]++;
+}
+
+__inline void copy_name(char *to, const char *from)
+{
+	*(__u64 *)to = *(const __u64 *)from;
+	*(__u64 *)(to + 8) = *(const __u64 *)(from + 8);
+}
+
+#define add_to(rows, n, k, d, from)                                    \
+	do {                                                           \
+		__u32 at = 0;                                          \
+		_Pragma("unroll") for (__u32 i = 0; i < n; i++)        \
+		{                                                      \
+			if (rows[i].key == k) {                        \
+				at = i;                                \
+				break;                                 \
+			}                                              \
+			if (rows[i].ns < rows[at & (n - 1)].ns)        \
+				at = i;                                \
+		}                                                      \
+		at &= n - 1;                                           \
+		if (rows[at].key != k) {                               \
+			rows[at].key = k;                              \
+			rows[at].before = rows[at].ns;                 \
+		}                                                      \
+		copy_name(rows[at].name, from); /* exec changes it */  \
+		rows[at].ns += d;                                      \
+	} while (0)
+
+/* leave books what another task used. */
+__inline void leave(struct cpu *s)
+{
+	__u64 key = s->key, d = s->slice;
+
+	if (s->class != OTHER)
+		return;
+	add_to(s->tasks, TASKS, key, d, s->name);
+	s->slice = 0;
+}
+
+__inline void enter(struct cpu *s, struct task_struct___tasks *t, __u32 class)
+{
+	struct task_struct___tasks *leader;
+
+	s->class = class;
+	if (class != OTHER)
+		return;
+	s->key = t->tgid;
+	leader = t->group_leader;
+	copy_name(s->name, leader->comm);
+}
+
+__inline __u32 kernel_class(struct task_struct___tasks *t)
+{
+	__u32 pid = t->pid;
+
+	if (t->flags & PF_WQ_WORKER)
+		return bpf_map_lookup_elem(&workers, &pid) ? SERVING : OTHER;
+	if (*(__u64 *)t->comm == KSOFTIRQ)
+		return SERVING;
+	return bpf_map_lookup_elem(&serving, &pid) ? SERVING : OTHER;
+}
+
+__inline __u32 class_of(struct task_struct___tasks *t)
+{
+	__u32 parent;
+
+	if (!t->pid)
+		return IDLE;
+	if (t->tgid == own_tgid)
+		return OWN; /* io_uring's workers are threads of the process, too */
+	if (t->flags & PF_KTHREAD)
+		return kernel_class(t);
+	if (!bench_tgid)
+		return OTHER;
+	parent = t->real_parent->tgid;
+	return t->tgid == bench_tgid || parent == bench_tgid ? PEER : OTHER;
+}
+
+__inline void switch_to(void *map, struct task_struct___tasks *next)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 zero = 0, class;
+	struct cpu *s = bpf_map_lookup_elem(map, &zero);
+
+	if (!s)
+		return;
+	if (!s->first)
+		s->first = s->last = now;
+	charge(s, now);
+	leave(s);
+	class = class_of(next);
+	enter(s, next, class);
+	s->context = TASK;
+	count(s->turns, class);
+}
+
+SEC("tp_btf/sched_switch")
+int switched(__u64 *ctx)
+{
+	switch_to(&cpus, ARG(struct task_struct___tasks *, 2));
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int softirq_began(__u64 *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), vector = ctx[0];
+	struct cpu *s = here();
+
+	if (!s || !s->first)
+		return 0;
+	charge(s, now);
+	s->context = vector == NET_RX_SOFTIRQ || vector == NET_TX_SOFTIRQ ? NET_UNTOLD : SOFT;
+	count(s->softs, s->class);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int softirq_ended(__u64 *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct cpu *s = here();
+	__u64 d;
+
+	if (!s || !s->first)
+		return 0;
+	d = charge(s, now);
+	if (s->context == NET_OTHER && s->net)
+		add_to(s->devs, DEVS, s->net, d, s->net_name);
+	s->context = TASK;
+	s->net = 0;
+	return 0;
+}
+
+/* whose_net tells whose packets an interface's polls bring. A backlog's has no interface. */
+__inline __u32 whose_net(struct net_device *dev)
+{
+	__u32 netns, index;
+
+	if (!dev)
+		return NET_UNTOLD;
+	netns = dev->nd_net.net->ns.inum;
+	index = dev->ifindex;
+	if (netns == own_netns)
+		_Pragma("unroll") for (__u32 i = 0; i < PORTS; i++)
+			if (index == own_ifindex[i])
+				return NET_OWN;
+	if (netns == pair_netns && index == pair_ifindex)
+		return NET_OWN;
+	return others_are_foreign ? NET_OTHER : NET_UNTOLD;
+}
+
+/* name_net notes an interface of others. */
+__inline void name_net(struct cpu *s, struct net_device *dev)
+{
+	s->net = (__u64)dev->nd_net.net->ns.inum << 32 | (__u32)dev->ifindex;
+	copy_name(s->net_name, ((struct net_device___tasks *)dev)->name);
+}
+
+/* Of NAPI threads and of busy polling, which are tasks' time, there is nothing to tell. */
+SEC("tp_btf/napi_poll")
+int polled(__u64 *ctx)
+{
+	struct net_device *dev = ARG(struct napi_struct *, 0)->dev;
+	struct cpu *s = here();
+	__u64 now, d;
+
+	if (!s || !s->first || s->context == TASK || s->context == SOFT)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (dev) {
+		s->context = whose_net(dev);
+		if (s->context == NET_OTHER)
+			name_net(s, dev);
+	}
+	d = charge(s, now);
+	count(s->softs, s->class);
+	if (s->context == NET_OTHER && s->net)
+		add_to(s->devs, DEVS, s->net, d, s->net_name);
+	s->context = NET_UNTOLD;
+	s->net = 0;
+	return 0;
+}
+
+/* A backlog has packets of all interfaces: time goes to the one of each packet, up to the next. */
+SEC("tp_btf/netif_receive_skb")
+int received(__u64 *ctx)
+{
+	struct sk_buff *skb = ARG(struct sk_buff *, 0);
+	struct net_device *dev = skb->dev;
+	struct cpu *s = here();
+	__u32 whose, was;
+	__u64 d;
+
+	if (!s || !s->first || s->context == TASK || s->context == SOFT)
+		return 0;
+	whose = whose_net(dev);
+	was = s->context;
+	if (whose == was && whose != NET_OTHER)
+		return 0;
+	d = charge(s, bpf_ktime_get_ns());
+	if (was == NET_OTHER && s->net)
+		add_to(s->devs, DEVS, s->net, d, s->net_name);
+	s->context = whose;
+	count(s->softs, s->class);
+	if (whose == NET_OTHER)
+		name_net(s, dev);
+	return 0;
+}
+
+__inline int interrupted(void)
+{
+	struct cpu *s = here();
+
+	if (s)
+		s->hard_at = bpf_ktime_get_ns();
+	return 0;
+}
+
+__inline int handled(void)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct cpu *s = here();
+
+	if (!s || !s->first || !s->hard_at)
+		return 0;
+	if (s->context == TASK && s->class < CLASSES && s->hard_at >= s->last) {
+		s->hard[s->class] += now - s->hard_at;
+		if (s->class == OTHER)
+			s->slice -= now - s->hard_at; /* charge adds it, now or later */
+	}
+	count(s->hards, s->class);
+	s->hard_at = 0;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int irq_began(__u64 *ctx) { return interrupted(); }
+
+SEC("tp_btf/irq_handler_exit")
+int irq_ended(__u64 *ctx) { return handled(); }
+
+/* x86 has its own tracepoints for the interrupts of its CPUs. */
+SEC("tp_btf/local_timer_entry")
+int timer_began(__u64 *ctx) { return interrupted(); }
+
+SEC("tp_btf/local_timer_exit")
+int timer_ended(__u64 *ctx) { return handled(); }
+
+/* Work that the flow queues is done for it: by whom, is known when it begins. */
+SEC("tp_btf/workqueue_queue_work")
+int queued(__u64 *ctx)
+{
+	__u64 work = ctx[2];
+	struct cpu *s = here();
+	__u32 one = 1, ours;
+
+	if (!s || s->hard_at)
+		return 0;
+	ours = s->context == TASK ? s->class == OWN || s->class == SERVING : s->context == NET_OWN;
+	if (ours)
+		bpf_map_update_elem(&works, &work, &one, 0);
+	else
+		bpf_map_delete_elem(&works, &work);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_start")
+int work_began(__u64 *ctx)
+{
+	__u64 work = ctx[0], now;
+	__u32 one = 1, pid = bpf_get_current_pid_tgid();
+	struct cpu *s = here();
+
+	if (!s || !s->first || !bpf_map_lookup_elem(&works, &work))
+		return 0;
+	bpf_map_delete_elem(&works, &work);
+	if (s->class != OTHER || s->context != TASK)
+		return 0;
+	bpf_map_update_elem(&workers, &pid, &one, 0);
+	now = bpf_ktime_get_ns();
+	charge(s, now);
+	leave(s);
+	s->class = SERVING;
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_end")
+int work_ended(__u64 *ctx)
+{
+	__u32 pid = bpf_get_current_pid_tgid();
+	struct cpu *s = here();
+
+	if (!s || !s->first || s->class != SERVING || s->context != TASK)
+		return 0;
+	bpf_map_delete_elem(&workers, &pid);
+	charge(s, bpf_ktime_get_ns());
+	enter(s, (struct task_struct___tasks *)bpf_get_current_task_btf(), OTHER);
+	return 0;
+}
+
+/* learn notes who calls it, by the ids of the initial namespace; it is never attached. */
+SEC("raw_tp/learn")
+int learn(void *ctx)
+{
+	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();
+
+	own_tgid = t->tgid;
+	bench_tgid = parent_too ? t->real_parent->tgid : 0;
+	return 0;
+}
+
+/* begin notes who has a CPU that did not switch since the programs are there: it is run on each, by
+ * an interrupt, and never attached. */
+SEC("raw_tp/begin")
+int begin(void *ctx)
+{
+	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();
+	struct cpu *s = here();
+
+	if (!s || s->first)
+		return 0;
+	s->first = s->last = bpf_ktime_get_ns();
+	enter(s, t, class_of(t));
+	return 0;
+}
+
+/* A function that is not static is verified once, and not at each of the calls below. */
+__attribute__((noinline)) int try_switch(void)
+{
+	switch_to(&trial, (struct task_struct___tasks *)bpf_get_current_task_btf());
+	return 0;
+}
+
+/* calibrate finds what a switch to the caller costs, on a record that nobody reads. */
+SEC("raw_tp/calibrate")
+int calibrate(void *ctx)
+{
+	__u64 from = bpf_ktime_get_ns();
+
+	for (int i = 0; i < CALIBRATED; i++)
+		try_switch();
+	calibrated_ns = bpf_ktime_get_ns() - from;
+	return 0;
+}

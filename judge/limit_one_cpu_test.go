@@ -83,7 +83,7 @@ func TestOneCPUForBothEnds(t *testing.T) {
 			r.SUT.Metrics, r.TG.Metrics = r.TG.Metrics, nil
 		}
 		if c.machines < 2 {
-			r.Flags = []string{FlagSharedMachine}
+			r.Flags = []string{results.FlagSharedMachine}
 		}
 		if c.change != nil {
 			c.change(&r)
@@ -111,7 +111,7 @@ func TestOneCPUOfSeveralFlows(t *testing.T) {
 			plan.ByOneCPU},
 	} {
 		r := limitedRun([]side{idle, idle}, []side{full, full}, nil)
-		r.Flags = []string{FlagSharedMachine}
+		r.Flags = []string{results.FlagSharedMachine}
 		for i := range 2 {
 			r.SUT.Flows[i].CPU, r.TG.Flows[i].CPU, r.SUT.Flows[i].SoftirqCPUs = new(2+i), new(i), c.softirq[i]
 		}
@@ -128,7 +128,7 @@ func TestOneCPUOfSeveralFlows(t *testing.T) {
 func TestOneCPUOfDatagrams(t *testing.T) {
 	for softirq, want := range map[int]plan.LimitedBy{0: plan.ByOneCPU, 1: plan.BySender} {
 		r := packetsRun(100_000, 100_000, 0)
-		r.Flags = []string{FlagSharedMachine}
+		r.Flags = []string{results.FlagSharedMachine}
 		r.SUT.Flows = []results.Flow{{CPU: new(1), SoftirqCPU: &softirq, ThreadCores: new(.5)}}
 		r.TG.Flows = []results.Flow{{CPU: new(0), ThreadCores: new(.99)}}
 		Conclude(r)

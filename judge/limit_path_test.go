@@ -93,11 +93,11 @@ func TestPathLimit(t *testing.T) {
 		}, plan.ByPath},
 		"nor that, on one machine": {func(r *results.Record, _ *results.Flow) {
 			r.SUT.Flows[0].SoftirqCPU, r.SUT.Flows[0].SoftirqCPUs = nil, nil
-			r.Flags = []string{FlagSharedMachine}
+			r.Flags = []string{results.FlagSharedMachine}
 		}, ""},
 		"measured by the other end of the machine": {func(r *results.Record, _ *results.Flow) {
 			forget(&r.SUT, "12")
-			r.Flags = []string{FlagSharedMachine}
+			r.Flags = []string{results.FlagSharedMachine}
 		}, plan.ByPath},
 	} {
 		r := slowPath(1)

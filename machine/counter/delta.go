@@ -56,7 +56,9 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		heat: after.Heat}
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	rows := rows{seconds: c.CPU.WallS, packets: packets(cfg, before.Link, after.Link)}
-	rows.idleStates(idleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
+	states := idleStatesBetween(before.IdleStates, after.IdleStates)
+	rows.idleStates(states, c.CPU.WallS)
+	rows.idlePolled(states, after.CPU.PolledIdle, c.CPU)
 	if w := rows.throttle(before.Throttle, after.Throttle); w != "" {
 		c.Warnings = append(c.Warnings, w)
 	}

@@ -42,8 +42,8 @@ type TasksOptions struct {
 	Serving  []int // kernel threads, such as those of threaded NAPI
 }
 
-// Programs without which nothing is counted, in the order in which they are attached, and those that
-// tell more where they can be had.
+// Programs without which nothing is counted, in the order in which they are attached, and those
+// that tell more where they can be had.
 var (
 	tasksNeeds = []string{tasksProgSwitched, tasksProgSoftirqBegan, tasksProgSoftirqEnded, tasksProgPolled}
 	tasksMore  = []string{tasksProgIrqBegan, tasksProgIrqEnded, tasksProgTimerBegan, tasksProgTimerEnded,
@@ -162,8 +162,8 @@ func (t *Tasks) Serve(pids []int) error {
 	return nil
 }
 
-// parentIsOurs reports whether what started this process is zcbench too: then its other children are
-// of the benchmark.
+// parentIsOurs reports whether what started this process is zcbench too: then its other children
+// are of the benchmark.
 func parentIsOurs() bool {
 	own, err := os.Stat("/proc/self/exe")
 	if err != nil {

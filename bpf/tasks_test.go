@@ -112,8 +112,8 @@ func lastCPU(t testing.TB) (cpu int) {
 	return cpu
 }
 
-// What another process used of a CPU is read within 1 % of the CPU, against its own clock: also while
-// it runs, which nothing tells until it gives the CPU up. Its name is said.
+// What another process used of a CPU is read within 1 % of the CPU, against its own clock: also
+// while it runs, which nothing tells until it gives the CPU up. Its name is said.
 func TestIntegrationTasksOfABurner(t *testing.T) {
 	kind.Timed(t)
 	for _, share := range []float64{.1, .5, .79, 1} {
@@ -160,8 +160,8 @@ func checkBurner(t *testing.T, d counter.CPUTasks, pid int, clock int64) {
 			}
 		}
 	}
-	// Whether the process' clock has softirq and interrupts in it that came while it ran is a matter of
-	// the kernel's configuration.
+	// Whether the process' clock has softirq and interrupts in it that came while it ran is a
+	// matter of the kernel's configuration.
 	other := d.Ns[counter.TasksOther]
 	top := other[counter.TaskNetOwn] + other[counter.TaskNetUntold] + other[counter.TaskSoft] +
 		other[counter.TaskNetOther] + d.Hard[counter.TasksOther]
@@ -286,7 +286,8 @@ func TestIntegrationTasksOfOtherTraffic(t *testing.T) {
 			defer stop()
 			from := readTasks(t, tasks)
 			await.Pause("the window", 500*time.Millisecond)
-			// There may be other traffic on the machine: that of the other pair is told by its name.
+			// There may be other traffic on the machine: that of the other pair is told by its
+			// name.
 			var right, own, named int64
 			for _, d := range readTasks(t, tasks).Since(from) {
 				for class := range counter.TaskClasses {
@@ -326,8 +327,8 @@ func indexOf(t testing.TB, e veth.End) int {
 	})
 }
 
-// polls gives an end of a veth link NAPI: it receives by it where it has GRO and the other end sends
-// no packets to segment.
+// polls gives an end of a veth link NAPI: it receives by it where it has GRO and the other end
+// sends no packets to segment.
 func polls(dev string) error {
 	d, err := nic.Open(dev)
 	if err != nil {
@@ -352,7 +353,8 @@ func polls(dev string) error {
 func TestTasksDenied(t *testing.T) {
 	var tasks *bpf.Tasks
 	var err error
-	if derr := denied.Run(unix.SYS_BPF, unix.EPERM, func() { tasks, err = bpf.OpenTasks(bpf.TasksOptions{}) }); derr != nil {
+	if derr := denied.Run(unix.SYS_BPF, unix.EPERM,
+		func() { tasks, err = bpf.OpenTasks(bpf.TasksOptions{}) }); derr != nil {
 		t.Skip(derr)
 	}
 	if err == nil || tasks != nil || !strings.Contains(err.Error(), "not permitted") {

@@ -33,7 +33,8 @@ type CPUSnapshot struct {
 // idle: then the error is a [kernelfile.NotKernels].
 func ReadCPU(fs FS) (CPUSnapshot, error) {
 	cmdline := line(fs.procPath("cmdline"))
-	s := CPUSnapshot{SampledIdle: sampledIdle(cmdline), PolledIdle: slices.Contains(strings.Fields(cmdline), "idle=poll")}
+	s := CPUSnapshot{SampledIdle: sampledIdle(cmdline), PolledIdle: slices.Contains(strings.Fields(cmdline),
+		"idle=poll")}
 	f, err := kernelfile.Open(fs.procPath("stat"))
 	if err != nil {
 		return s, fmt.Errorf("read cpu columns: %w", mounted(err))

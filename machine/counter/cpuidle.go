@@ -118,10 +118,10 @@ func (r *rows) idleStates(ds []IdleState, wall float64) {
 	}
 }
 
-// idlePolled tells how much of the idle time CPUs spun: it is idle to the scheduler, costs power, and
-// takes from the other thread of a core. The kernel does that in the state POLL, which is also that of
-// haltpoll in a virtual machine (drivers/cpuidle/poll_state.c, cpuidle-haltpoll.c), and always where it
-// was told to, which leaves no states.
+// idlePolled tells how much of the idle time CPUs spun: it is idle to the scheduler, costs power,
+// and takes from the other thread of a core. The kernel does that in the state POLL, which is also
+// that of haltpoll in a virtual machine (drivers/cpuidle/poll_state.c, cpuidle-haltpoll.c), and
+// always where it was told to, which leaves no states.
 func (r *rows) idlePolled(ds []IdleState, always bool, u CPUUsage) {
 	if u.WallS <= 0 {
 		return

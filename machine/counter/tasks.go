@@ -151,8 +151,8 @@ func (t *CPUTasks) flowNs() (ns int64) {
 	return ns
 }
 
-// likelyNs is what the flow used with softirq that may be its: where a backlog has its packets, that
-// is all of it.
+// likelyNs is what the flow used with softirq that may be its: where a backlog has its packets,
+// that is all of it.
 func (t *CPUTasks) likelyNs() (ns int64) {
 	ns = t.flowNs()
 	for c := range TaskClasses {
@@ -229,9 +229,9 @@ func (c *Change) measures(cpu int) bool {
 	return slices.ContainsFunc(c.CPU.PerCPU, func(u OneCPUUsage) bool { return u.CPU == cpu })
 }
 
-// mostOfFlow is the share of the flow's time that its CPUs have, and leastOfCPU what it uses of each,
-// but for the one that it uses most: threads of the process that do something once in a while, wherever
-// there is room, make no CPU the flow's.
+// mostOfFlow is the share of the flow's time that its CPUs have, and leastOfCPU what it uses of
+// each, but for the one that it uses most: threads of the process that do something once in a
+// while, wherever there is room, make no CPU the flow's.
 const (
 	mostOfFlow = 0.95
 	leastOfCPU = 0.02

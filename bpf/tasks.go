@@ -52,9 +52,9 @@ var (
 
 // errRealTime is that softirqs are threads' work there.
 var errRealTime = errors.New("the kernel is PREEMPT_RT, where softirq is preempted: who had a CPU is not told there")
-// OpenTasks begins to count. It needs CAP_BPF and CAP_PERFMON, and a kernel of which BPF_PROG_TEST_RUN
-// runs a program on a CPU of choice: Linux 5.10, and this tool asks for 5.18.
-// BPF_PROG_TEST_RUN runs a program on a CPU of choice.
+
+// OpenTasks begins to count. It needs CAP_BPF and CAP_PERFMON, and a kernel of which
+// BPF_PROG_TEST_RUN runs a program on a CPU of choice: Linux 5.10, and this tool asks for 5.18.
 func OpenTasks(o TasksOptions) (*Tasks, error) {
 	if b, err := kernelfile.ReadFile("/sys/kernel/realtime"); err == nil && strings.TrimSpace(string(b)) == "1" {
 		return nil, errRealTime

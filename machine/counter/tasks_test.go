@@ -74,11 +74,11 @@ func TestForeignByTasks(t *testing.T) {
 	closeTo(t, "own work is nobody else's", *c.Foreign[1].LowCores, 0)
 	closeTo(t, "softirq that polls the flow's interface is its", *c.Foreign[1].HighCores, 0)
 	closeTo(t, "far away", *c.Foreign[2].LowCores, .07)
-	if got := c.FlowCPUs(); !slices.Equal(got, []int{3, 4}) {
+	if got := c.FlowCPUs(false); !slices.Equal(got, []int{3, 4}) {
 		t.Errorf("the flow's CPUs are %v", got)
 	}
 	closeTo(t, "machine-wide", *c.Figures().CPUBusyCores, .99+.9+.07)
-	said := c.Background(c.FlowCPUs())
+	said := c.Background(c.FlowCPUs(false))
 	closeTo(t, "background", metric(t, said, measure.MetricBackground).Value, .07)
 	h := c.Figures()
 	closeTo(t, "charged", *h.CPUBusyCores, .99+.9)
@@ -122,18 +122,24 @@ func TestFlowCPUs(t *testing.T) {
 	c, _ := changeOf(second(0, 900e6, 0, 0, 0, 0, 0), second(1, 0, 0, 0, 0, 0, 300e6),
 		second(2, 20e6, 0, 500e6, 0, 0, 0),
 		second(3, 0, 0, 0, 0, 0, 0))
-	if got := c.FlowCPUs(); !slices.Equal(got, []int{0, 1}) {
+	if got := c.FlowCPUs(false); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("%v", got)
 	}
 	little, _ := changeOf(second(0, 30e6, 0, 0, 0, 0, 0), second(1, 10e6, 0, 0, 0, 0, 0))
-	if got := little.FlowCPUs(); !slices.Equal(got, []int{0}) {
+	if got := little.FlowCPUs(false); !slices.Equal(got, []int{0}) {
 		t.Errorf("of a flow that does little: %v", got)
 	}
 	rare, _ := changeOf(second(0, 1e6, 0, 0, 0, 0, 0), second(1, 2e6, 0, 0, 0, 0, 0))
-	if got := rare.FlowCPUs(); !slices.Equal(got, []int{1}) {
+	if got := rare.FlowCPUs(false); !slices.Equal(got, []int{1}) {
 		t.Errorf("of one that does next to nothing: %v", got)
 	}
-	if got := (&Change{}).FlowCPUs(); got != nil {
+	looks, _ := changeOf(second(0, 500e6, 0, 0, 0, 0, 0), second(1, 60e6, 0, 0, 0, 0, 0),
+		second(2, 0, 0, 0, 50e6, 0, 0))
+	if got, pinned := looks.FlowCPUs(false), looks.FlowCPUs(true); !slices.Equal(got, []int{0, 1, 2}) ||
+		!slices.Equal(pinned, []int{0, 2}) {
+		t.Errorf("%v; with pinned threads %v", got, pinned)
+	}
+	if got := (&Change{}).FlowCPUs(false); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 	if c.Background(nil) != nil || c.share != nil {

@@ -57,7 +57,8 @@ factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 			t.Errorf("%s: %q", name, said)
 		}
 	}
-	if got := (port{dev: "eth0", driver: "ice", rules: 3}).foretell([]string{"eth0: channels", "eth0: ring rx"}); !strings.Contains(got,
+	if got := (port{dev: "eth0", driver: "ice", rules: 3}).foretell([]string{"eth0: channels",
+		"eth0: ring rx"}); !strings.Contains(got,
 		"eth0 has 3 ntuple rules of others, and ice changes no channels while there are any: note them first "+
 			"(ethtool -n eth0, ") {
 		t.Error(got)

@@ -3,7 +3,8 @@
 
 /* Who had each CPU, in ns: every nanosecond since the beginning is in one cell, by who ran (the
  * scheduler's switches) and what was on top of him (softirq, which makes no switch). tasks.go reads
- * it, at any moment: what has run since the last event is known from its time and from who it is. */
+ * it, at any moment: what has run since the last event is known from its time and from who it is.
+ */
 #include "kernel.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

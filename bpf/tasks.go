@@ -42,8 +42,8 @@ type TasksOptions struct {
 	Serving  []int // kernel threads, such as those of threaded NAPI
 }
 
-// Programs without which nothing is counted, in the order in which they are attached, and those that
-// tell more where they can be had.
+// Programs without which nothing is counted, in the order in which they are attached, and those
+// that tell more where they can be had.
 var (
 	tasksNeeds = []string{tasksProgSwitched, tasksProgSoftirqBegan, tasksProgSoftirqEnded, tasksProgPolled}
 	tasksMore  = []string{tasksProgIrqBegan, tasksProgIrqEnded, tasksProgTimerBegan, tasksProgTimerEnded,
@@ -53,8 +53,8 @@ var (
 // errRealTime is that softirqs are threads' work there.
 var errRealTime = errors.New("the kernel is PREEMPT_RT, where softirq is preempted: who had a CPU is not told there")
 
-// OpenTasks begins to count. It needs CAP_BPF and CAP_PERFMON, and Linux 5.11, of which
-// BPF_PROG_TEST_RUN runs a program on a CPU of choice.
+// OpenTasks begins to count. It needs CAP_BPF and CAP_PERFMON, and a kernel of which
+// BPF_PROG_TEST_RUN runs a program on a CPU of choice: Linux 5.10, and this tool asks for 5.18.
 func OpenTasks(o TasksOptions) (*Tasks, error) {
 	if b, err := kernelfile.ReadFile("/sys/kernel/realtime"); err == nil && strings.TrimSpace(string(b)) == "1" {
 		return nil, errRealTime
@@ -162,8 +162,8 @@ func (t *Tasks) Serve(pids []int) error {
 	return nil
 }
 
-// parentIsOurs reports whether what started this process is zcbench too: then its other children are
-// of the benchmark.
+// parentIsOurs reports whether what started this process is zcbench too: then its other children
+// are of the benchmark.
 func parentIsOurs() bool {
 	own, err := os.Stat("/proc/self/exe")
 	if err != nil {

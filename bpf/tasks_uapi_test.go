@@ -31,7 +31,8 @@ func TestIntegrationTasksOfARing(t *testing.T) {
 		t.Skipf("io_uring: %v", errno)
 	}
 	defer unix.Close(int(fd))
-	// It polls for idleMs from when it is woken (IORING_ENTER_SQ_WAKEUP), which it must be asleep for.
+	// It polls for idleMs from when it is woken (IORING_ENTER_SQ_WAKEUP), which it must be asleep
+	// for.
 	for range 10 {
 		await.Pause("the thread begins", 50*time.Millisecond)
 		if _, _, errno := unix.Syscall6(unix.SYS_IO_URING_ENTER, fd, 0, 0, 1<<1, 0, 0); errno != 0 {

@@ -49,8 +49,8 @@ func foreign(g plan.Gates, r *results.Record) *failure {
 }
 
 // concerns reports whether what others do on a CPU concerns the flow: it is one of the flow's CPUs,
-// or the other thread of the core of one. All other CPUs are background. Where it is not known which
-// are the flow's, all measured ones are.
+// or the other thread of the core of one. All other CPUs are background. Where it is not known
+// which are the flow's, all measured ones are.
 func concerns(h *results.Host, cpu string) bool {
 	flow := flowsCPUs(h)
 	if len(flow) == 0 || slices.Contains(flow, cpu) {

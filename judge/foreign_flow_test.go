@@ -12,9 +12,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// What others do spoils a run on the flow's CPUs and on the other threads of their cores; everywhere
-// else it is background. Of older records, which do not say which CPUs were the flow's, and of runs of
-// which it is not known, all measured ones count.
+// What others do spoils a run on the flow's CPUs and on the other threads of their cores;
+// everywhere else it is background. Of older records, which do not say which CPUs were the flow's,
+// and of runs of which it is not known, all measured ones count.
 func TestForeignConcernsTheFlow(t *testing.T) {
 	on := func(name string, cpu int, v float64) measure.Metric {
 		return measure.Metric{Name: name, Of: []string{fmt.Sprint(cpu)}, Value: v, Source: measure.ByTasks}
@@ -42,7 +42,8 @@ func TestForeignConcernsTheFlow(t *testing.T) {
 			"SUT: foreign load 0.79 cores on CPU 3 (limit 0.05): post\\u001b[31mgres (pid 812) used 0.79"},
 		{"7 % of its softirq's CPU", append(flow, load(4, .07)), "on CPU 4"},
 		{"little of the flow's CPU", append(flow, load(3, .04)), ""},
-		{"the other thread of its core", append(flow, load(51, .3), on(measure.MetricSiblingBusy, 51, .3)), "on CPU 51"},
+		{"the other thread of its core", append(flow, load(51, .3), on(measure.MetricSiblingBusy, 51, .3)),
+			"on CPU 51"},
 		{"nobody knows which CPUs are the flow's", []measure.Metric{load(77, .07)}, "on CPU 77"},
 		{"exact: no tick's doubt", append(append(flow, busy...), load(3, .07)), "on CPU 3"},
 		{"ticks: too short to tell", append(append(flow, busy...), ticks), ""},
@@ -60,7 +61,8 @@ func TestForeignConcernsTheFlow(t *testing.T) {
 
 // A CPU that only others kept busy limits nobody.
 func TestFullCPUsOfTheFlow(t *testing.T) {
-	h := results.Host{Metrics: []measure.Metric{{Name: "cpu3_busy_cores", Value: .5}, {Name: "cpu77_busy_cores", Value: 1}}}
+	h := results.Host{Metrics: []measure.Metric{{Name: "cpu3_busy_cores", Value: .5},
+		{Name: "cpu77_busy_cores", Value: 1}}}
 	if got := fullCPUs(&h); len(got) != 1 || got[0] != "77" {
 		t.Errorf("unknown: %v", got)
 	}

@@ -41,7 +41,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	{"cpu_app_cores", "cores", "user and nice; 1.0 = one CPU fully busy"},
 	{"cpu_sys_cores", "cores", "system"},
 	{"cpu_soft_cores", "cores", "softirq and irq"},
-	{"cpu_busy_cores", "cores", "wall - d(idle) - d(iowait) over the measured CPUs"},
+	{"cpu_busy_cores", "cores", "wall - d(idle) - d(iowait) over the measured CPUs, less what others did on those " +
+		"that were not the flow's (`background_cores`)"},
 	{"iowait_cores", "cores", "counted as idle in the figure above"},
 	{"stat_coverage", "1",
 		"sum of the /proc/stat columns / wall; far from 1, the split above is doubtful, busy is " +

@@ -12,7 +12,8 @@ import (
 // names; and where it ran, by tasks. Where nobody tells that, those are its that processed the
 // host's packets, and nil is that a thread that is not pinned was anywhere.
 func (r *run) flowCPUs(c counter.Change) (cpus []int) {
-	counted := c.FlowCPUs()
+	pinned := !slices.ContainsFunc(r.end.flows, func(f *flow) bool { return f.CPU < 0 })
+	counted := c.FlowCPUs(pinned)
 	var softirqs []int
 	for i, f := range r.end.spec.Flows {
 		cpu := r.end.flows[i].CPU

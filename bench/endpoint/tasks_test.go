@@ -49,8 +49,9 @@ func onCPU(h *results.Host, name string, cpu int) *measure.Metric {
 	return nil
 }
 
-// A busy loop on the flow's CPU is load of others there, with its name; one on another CPU is background,
-// which the flow is not charged for. What works for the flow is nobody else's, in each mode.
+// A busy loop on the flow's CPU is load of others there, with its name; one on another CPU is
+// background, which the flow is not charged for. What works for the flow is nobody else's, in each
+// mode.
 func TestIntegrationOthersByTasks(t *testing.T) {
 	kind.Timed(t)
 	last := runtime.NumCPU() - 1
@@ -86,7 +87,8 @@ func checkOthers(t *testing.T, h *results.Host, pid, at, last int) {
 		t.Fatalf("others on CPU %d: %+v", at, low)
 	}
 	if onCPU(h, measure.MetricFlowCores, 0) == nil || onCPU(h, measure.MetricFlowCores, last) != nil {
-		t.Errorf("the flow's CPUs: %v and %v", onCPU(h, measure.MetricFlowCores, 0), onCPU(h, measure.MetricFlowCores, last))
+		t.Errorf("the flow's CPUs: %v and %v", onCPU(h, measure.MetricFlowCores, 0),
+			onCPU(h, measure.MetricFlowCores, last))
 	}
 	if at == last && background < low.Value || h.CPUBusyCores == nil || *h.CPUBusyCores > busy-background+.01 {
 		t.Errorf("background %g of busy %g, charged %v", background, busy, deref(h.CPUBusyCores))
@@ -103,7 +105,8 @@ func checkOthers(t *testing.T, h *results.Host, pid, at, last int) {
 		}
 	}
 	for _, m := range h.Rows() {
-		if strings.HasPrefix(m.Name, "tasks_") || strings.HasPrefix(m.Name, "flow_cpu") || m.Name == measure.MetricBackground {
+		if strings.HasPrefix(m.Name, "tasks_") || strings.HasPrefix(m.Name, "flow_cpu") ||
+			m.Name == measure.MetricBackground {
 			if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 				t.Error(err)
 			}

@@ -22,6 +22,8 @@ type CPUSnapshot struct {
 	// SampledIdle is set on a kernel whose idle column is tick-sampled too, so
 	// that the residual is no better than the columns.
 	SampledIdle bool
+	// PolledIdle: the kernel was told to spin where there is nothing to do (idle=poll).
+	PolledIdle bool
 	// Missing is why there are no CPUs in a snapshot that [Take] took without; "": there are.
 	Missing string
 }
@@ -30,7 +32,9 @@ type CPUSnapshot struct {
 // that file may be one of lxcfs, which has the container's times in it and counts others' as
 // idle: then the error is a [kernelfile.NotKernels].
 func ReadCPU(fs FS) (CPUSnapshot, error) {
-	s := CPUSnapshot{SampledIdle: sampledIdle(line(fs.procPath("cmdline")))}
+	cmdline := line(fs.procPath("cmdline"))
+	s := CPUSnapshot{SampledIdle: sampledIdle(cmdline), PolledIdle: slices.Contains(strings.Fields(cmdline),
+		"idle=poll")}
 	f, err := kernelfile.Open(fs.procPath("stat"))
 	if err != nil {
 		return s, fmt.Errorf("read cpu columns: %w", mounted(err))

@@ -118,6 +118,36 @@ func (r *rows) idleStates(ds []IdleState, wall float64) {
 	}
 }
 
+// idlePolled tells how much of the idle time CPUs spun: it is idle to the scheduler, costs power,
+// and takes from the other thread of a core. The kernel does that in the state POLL, which is also
+// that of haltpoll in a virtual machine (drivers/cpuidle/poll_state.c, cpuidle-haltpoll.c), and
+// always where it was told to, which leaves no states.
+func (r *rows) idlePolled(ds []IdleState, always bool, u CPUUsage) {
+	if u.WallS <= 0 {
+		return
+	}
+	if always && u.BusyCores != nil {
+		idle := 0.
+		for _, c := range u.PerCPU {
+			if c.BusyCores != nil {
+				idle += 1 - *c.BusyCores
+			}
+		}
+		r.add("idle_polled_cores", "cores", idle, "/proc/cmdline idle=poll", "")
+		return
+	}
+	var sum float64
+	known := false
+	for _, d := range ds {
+		if strings.EqualFold(d.Name, "POLL") {
+			sum, known = sum+float64(d.TimeUs)/1e6/u.WallS, true
+		}
+	}
+	if known {
+		r.add("idle_polled_cores", "cores", sum, cpuidleSource, "")
+	}
+}
+
 // Throttle is how often the CPUs slowed down because they, or their packages,
 // were too hot (arch/x86/kernel/cpu/mce/therm_throt.c). Nil is a counter that this
 // kernel or processor does not have.
@@ -216,6 +246,10 @@ var IdleMetrics = []measure.MetricDoc{
 		Units: "cores", Source: "/sys/devices/system/cpu/cpuN/cpuidle",
 		Meaning: "time in an idle state, POLL, C1, C1E, C6 and so on, over the measured CPUs " +
 			"and by CPU"},
+	{Names: "idle_polled_cores",
+		Units: "cores", Source: "/sys/devices/system/cpu/cpuN/cpuidle; /proc/cmdline idle=poll",
+		Meaning: "of the idle time, that in which the measured CPUs spun: the state POLL, haltpoll's too, " +
+			"or, with idle=poll, all of it"},
 	{Names: "cpuidle_cpuN_STATE_entries",
 		Units: "1", Source: "/sys/devices/system/cpu/cpuN/cpuidle",
 		Meaning: "times that it was entered"},

@@ -186,3 +186,27 @@ func TestPMUFigures(t *testing.T) {
 		t.Errorf("figures of nothing: %v", none.out)
 	}
 }
+
+// Idle time in which a CPU spins is told apart: by its state, and where the kernel always spins.
+func TestIdlePolled(t *testing.T) {
+	busy := .25
+	u := CPUUsage{WallS: 2, CPUFigures: CPUFigures{BusyCores: &busy},
+		PerCPU: []OneCPUUsage{{CPUFigures: CPUFigures{BusyCores: &busy}}}}
+	states := []IdleState{{Name: "POLL", TimeUs: 600_000}, {Name: "haltpoll idle", TimeUs: 800_000},
+		{CPU: 1, Name: "POLL", TimeUs: 200_000}}
+	for _, x := range []struct {
+		states []IdleState
+		always bool
+		want   float64 // -1: not known
+	}{{states, false, .4}, {states[1:2], false, -1}, {nil, false, -1}, {nil, true, .75}} {
+		var r rows
+		r.idlePolled(x.states, x.always, u)
+		got := -1.
+		if len(r.out) == 1 {
+			got = r.out[0].Value
+		}
+		if d := got - x.want; d > 1e-9 || d < -1e-9 {
+			t.Errorf("%+v: %g", x, got)
+		}
+	}
+}

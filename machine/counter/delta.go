@@ -57,7 +57,9 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	c.NetRXCPUs = netRXCPUs(c.Softnet)
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	rows := rows{seconds: c.CPU.WallS, packets: Packets(before.Link, after.Link, cfg.Sends)}
-	rows.idleStates(idleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
+	states := idleStatesBetween(before.IdleStates, after.IdleStates)
+	rows.idleStates(states, c.CPU.WallS)
+	rows.idlePolled(states, after.CPU.PolledIdle, c.CPU)
 	if w := rows.throttle(before.Throttle, after.Throttle); w != "" {
 		c.Warnings = append(c.Warnings, w)
 	}

@@ -17,26 +17,25 @@ const defaultForeignThreshold = 0.02
 
 // foreignLoad is how much of one CPU went to work that is not the benchmark's.
 //
-// By tasks ([TaskReader]) it is exact: LowCores is other tasks' time and that of softirq which polls
-// interfaces of others; HighCores has softirq of which nobody can tell. The probe's own time is taken
-// off.
+// By tasks ([TaskReader]) it is exact: LowCores is other tasks' time and that of softirq which
+// polls interfaces of others; HighCores has softirq of which nobody can tell. The probe's own time
+// is taken off.
 //
-// Without them it is busy time less the own threads', and softirq time makes it a wide range. Without
-// CONFIG_IRQ_TIME_ACCOUNTING the softirq column is tick-sampled, and a softirq that interrupted a
-// benchmark thread is already in that thread's clock, while one that ran from idle or in ksoftirqd is
-// not. Which was which is not recorded. So:
+// Without them it is busy time less the own threads', and softirq time makes it a wide range.
+// Without CONFIG_IRQ_TIME_ACCOUNTING the softirq column is tick-sampled, and a softirq that
+// interrupted a benchmark thread is already in that thread's clock, while one that ran from idle or
+// in ksoftirqd is not. Which was which is not recorded. So:
 //
 //	HighCores = busy - own threads              no softirq was outside of them
 //	LowCores  = HighCores - softirq - stolen    all of it was
 //
-// and the truth lies between, give or take UncertaintyCores. The error of the
-// range is thus at most softirq + stolen of that CPU; both ends meet on a CPU
-// that takes no interrupts. The benchmark's own threads that are not pinned may
-// have run here too, which lowers LowCores by as much as they used. So does
-// what the idle task does itself when a benchmark thread waits and wakes: it is
-// busy time in nobody's clock (2.6 us a time in a virtual machine, measured; 5
-// us are allowed). Where /proc/schedstat has what tasks ran on the CPU, LowCores is that less the own
-// threads: neither softirq from idle nor the idle path is in it.
+// and the truth lies between, give or take UncertaintyCores. The error of the range is thus at most
+// softirq + stolen of that CPU; both ends meet on a CPU that takes no interrupts. The benchmark's
+// own threads that are not pinned may have run here too, which lowers LowCores by as much as they
+// used. So does what the idle task does itself when a benchmark thread waits and wakes: it is busy
+// time in nobody's clock (2.6 us a time in a virtual machine, measured; 5 us are allowed). Where
+// /proc/schedstat has what tasks ran on the CPU, LowCores is that less the own threads: neither
+// softirq from idle nor the idle path is in it.
 type foreignLoad struct {
 	CPU                 int
 	LowCores, HighCores *float64 // nil: busy was not measured

@@ -12,8 +12,8 @@ import (
 )
 
 // Schedstat is what tasks, all but the idle one, have run on each CPU, ns (/proc/schedstat,
-// kernel/sched/stats.c, show_schedstat: rq_cpu_time). A turn counts when it ends. Nil: the kernel does
-// not tell (CONFIG_SCHEDSTATS).
+// kernel/sched/stats.c, show_schedstat: rq_cpu_time). A turn counts when it ends. Nil: the kernel
+// does not tell (CONFIG_SCHEDSTATS).
 type Schedstat map[int]int64
 
 // Versions of the file whose seventh column that is; the last two have the same lines of CPUs.

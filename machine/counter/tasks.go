@@ -151,8 +151,8 @@ func (t *CPUTasks) flowNs() (ns int64) {
 	return ns
 }
 
-// likelyNs is what the flow used with softirq that may be its: where a backlog has its packets, that
-// is all of it.
+// likelyNs is what the flow used with softirq that may be its: where a backlog has its packets,
+// that is all of it.
 func (t *CPUTasks) likelyNs() (ns int64) {
 	ns = t.flowNs()
 	for c := range TaskClasses {
@@ -229,33 +229,44 @@ func (c *Change) measures(cpu int) bool {
 	return slices.ContainsFunc(c.CPU.PerCPU, func(u OneCPUUsage) bool { return u.CPU == cpu })
 }
 
-// mostOfFlow is the share of the flow's time that its CPUs have, and leastOfCPU what it uses of each,
-// but for the one that it uses most: threads of the process that do something once in a while, wherever
-// there is room, make no CPU the flow's.
+// mostOfFlow is the share of the flow's time that its CPUs have, and leastOfCPU what it uses of
+// each, but for the one that it uses most: threads of the process that do something once in a
+// while, wherever there is room, make no CPU the flow's.
 const (
 	mostOfFlow = 0.95
 	leastOfCPU = 0.02
 )
 
+// leastOwn is what the process' threads must use of a CPU to make it the flow's where all threads
+// that move payload are pinned: those that roam only look after the run.
+const leastOwn = 0.10
+
 // FlowCPUs finds the measured CPUs that were the flow's, by tasks: the fewest that had most of its
-// time. Nil: nobody tells.
-func (c *Change) FlowCPUs() (cpus []int) {
-	var own []CPUTasks
-	var all int64
+// time. pinned says that its threads are known to keep to their CPUs, which then come on top. Nil:
+// nobody tells.
+func (c *Change) FlowCPUs(pinned bool) (cpus []int) {
+	type use struct {
+		cpu      int
+		ns, wall float64
+	}
+	var own []use
+	var all, sum float64
 	for _, t := range c.tasks {
-		if ns := t.likelyNs(); ns > 0 && c.measures(t.CPU) {
-			own, all = append(own, t), all+ns
+		u := use{t.CPU, float64(t.likelyNs()), float64(t.WallNs())}
+		if threads := float64(t.Ns[TasksOwn][TaskItself]); pinned && threads < leastOwn*u.wall {
+			u.ns -= threads
+		}
+		if u.ns > 0 && c.measures(t.CPU) {
+			own, all = append(own, u), all+u.ns
 		}
 	}
-	slices.SortStableFunc(own, func(a, b CPUTasks) int { return cmp.Compare(b.likelyNs(), a.likelyNs()) })
-	var sum int64
-	for _, t := range own {
-		if float64(sum) >= mostOfFlow*float64(all) ||
-			sum > 0 && float64(t.likelyNs()) < leastOfCPU*float64(t.WallNs()) {
+	slices.SortStableFunc(own, func(a, b use) int { return cmp.Compare(b.ns, a.ns) })
+	for _, u := range own {
+		if sum >= mostOfFlow*all || sum > 0 && u.ns < leastOfCPU*u.wall {
 			break
 		}
-		sum += t.likelyNs()
-		cpus = append(cpus, t.CPU)
+		sum += u.ns
+		cpus = append(cpus, u.cpu)
 	}
 	slices.Sort(cpus)
 	return cpus

@@ -25,7 +25,8 @@ func second(cpu int, own, serving, other, netOwn, netOther, untold int64) CPUTas
 // busyOf is what /proc/stat would say of it.
 func busyOf(t CPUTasks) OneCPUUsage {
 	busy := float64(1e9-t.Ns[TasksIdle][TaskItself]) / 1e9
-	return OneCPUUsage{CPU: t.CPU, CPUFigures: CPUFigures{BusyCores: &busy, AppCores: ptr(busy / 2), SysCores: ptr(busy / 2),
+	return OneCPUUsage{CPU: t.CPU, CPUFigures: CPUFigures{BusyCores: &busy, AppCores: ptr(busy / 2),
+		SysCores:  ptr(busy / 2),
 		SoftCores: ptr(0.), StealCores: ptr(0.), IOWaitCores: ptr(0.), Coverage: ptr(1.), UncertaintyCores: .01}}
 }
 
@@ -73,11 +74,11 @@ func TestForeignByTasks(t *testing.T) {
 	closeTo(t, "own work is nobody else's", *c.Foreign[1].LowCores, 0)
 	closeTo(t, "softirq that polls the flow's interface is its", *c.Foreign[1].HighCores, 0)
 	closeTo(t, "far away", *c.Foreign[2].LowCores, .07)
-	if got := c.FlowCPUs(); !slices.Equal(got, []int{3, 4}) {
+	if got := c.FlowCPUs(false); !slices.Equal(got, []int{3, 4}) {
 		t.Errorf("the flow's CPUs are %v", got)
 	}
 	closeTo(t, "machine-wide", *c.Figures().CPUBusyCores, .99+.9+.07)
-	said := c.Background(c.FlowCPUs())
+	said := c.Background(c.FlowCPUs(false))
 	closeTo(t, "background", metric(t, said, measure.MetricBackground).Value, .07)
 	h := c.Figures()
 	closeTo(t, "charged", *h.CPUBusyCores, .99+.9)
@@ -98,8 +99,8 @@ func TestForeignByTasks(t *testing.T) {
 	closeTo(t, "idle", metric(t, rows, "tasks_idle_cores").Value, .01+.1+.93)
 }
 
-// What serves the flow is its, softirq of other interfaces is others', and of a backlog's nobody can
-// tell.
+// What serves the flow is its, softirq of other interfaces is others', and of a backlog's nobody
+// can tell.
 func TestForeignSoftirq(t *testing.T) {
 	c, _ := changeOf(second(0, 300e6, 100e6, 0, 50e6, 200e6, 30e6))
 	closeTo(t, "low", *c.Foreign[0].LowCores, .2)
@@ -118,20 +119,27 @@ func TestForeignSoftirq(t *testing.T) {
 
 // A few microseconds of a process' other threads make no CPU the flow's.
 func TestFlowCPUs(t *testing.T) {
-	c, _ := changeOf(second(0, 900e6, 0, 0, 0, 0, 0), second(1, 0, 0, 0, 0, 0, 300e6), second(2, 20e6, 0, 500e6, 0, 0, 0),
+	c, _ := changeOf(second(0, 900e6, 0, 0, 0, 0, 0), second(1, 0, 0, 0, 0, 0, 300e6),
+		second(2, 20e6, 0, 500e6, 0, 0, 0),
 		second(3, 0, 0, 0, 0, 0, 0))
-	if got := c.FlowCPUs(); !slices.Equal(got, []int{0, 1}) {
+	if got := c.FlowCPUs(false); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("%v", got)
 	}
 	little, _ := changeOf(second(0, 30e6, 0, 0, 0, 0, 0), second(1, 10e6, 0, 0, 0, 0, 0))
-	if got := little.FlowCPUs(); !slices.Equal(got, []int{0}) {
+	if got := little.FlowCPUs(false); !slices.Equal(got, []int{0}) {
 		t.Errorf("of a flow that does little: %v", got)
 	}
 	rare, _ := changeOf(second(0, 1e6, 0, 0, 0, 0, 0), second(1, 2e6, 0, 0, 0, 0, 0))
-	if got := rare.FlowCPUs(); !slices.Equal(got, []int{1}) {
+	if got := rare.FlowCPUs(false); !slices.Equal(got, []int{1}) {
 		t.Errorf("of one that does next to nothing: %v", got)
 	}
-	if got := (&Change{}).FlowCPUs(); got != nil {
+	looks, _ := changeOf(second(0, 500e6, 0, 0, 0, 0, 0), second(1, 60e6, 0, 0, 0, 0, 0),
+		second(2, 0, 0, 0, 50e6, 0, 0))
+	if got, pinned := looks.FlowCPUs(false), looks.FlowCPUs(true); !slices.Equal(got, []int{0, 1, 2}) ||
+		!slices.Equal(pinned, []int{0, 2}) {
+		t.Errorf("%v; with pinned threads %v", got, pinned)
+	}
+	if got := (&Change{}).FlowCPUs(false); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 	if c.Background(nil) != nil || c.share != nil {
@@ -149,7 +157,8 @@ func TestFlowCPUs(t *testing.T) {
 // Of a task that lost its row, only what it used since it has it again is known to be its.
 func TestTaskRowsSince(t *testing.T) {
 	before := []TaskRow{{Key: 1, Ns: 100}, {Key: 2, Ns: 50, BeforeNs: 10}, {Key: 3, Ns: 7}}
-	after := []TaskRow{{Key: 1, Ns: 160}, {Key: 2, Ns: 200, BeforeNs: 150}, {Key: 3, Ns: 7}, {Key: 4, Ns: 90, BeforeNs: 60}}
+	after := []TaskRow{{Key: 1, Ns: 160}, {Key: 2, Ns: 200, BeforeNs: 150}, {Key: 3, Ns: 7},
+		{Key: 4, Ns: 90, BeforeNs: 60}}
 	var got []int64
 	for _, r := range rowsSince(before, after) {
 		got = append(got, int64(r.Key), r.Ns)
@@ -176,7 +185,8 @@ cpu12 1 0 21 22 23 24 7000000000 26 27
 domain0 MC 00000003 0 0 0
 `
 
-// Where eBPF cannot be used, what the kernel sums up of tasks is asked; where there is none, ticks are.
+// Where eBPF cannot be used, what the kernel sums up of tasks is asked; where there is none, ticks
+// are.
 func TestSchedstat(t *testing.T) {
 	file := func(version string) []byte { return []byte(strings.Replace(schedstat, "%v", version, 1)) }
 	for _, version := range []string{"15", "16", "17"} {
@@ -210,8 +220,8 @@ func TestSchedstat(t *testing.T) {
 	}
 }
 
-// Softirq from idle, which ticks leave open, is no task's; what was before the window, and ended in it,
-// is no more than what was busy.
+// Softirq from idle, which ticks leave open, is no task's; what was before the window, and ended in
+// it, is no more than what was busy.
 func TestForeignByRun(t *testing.T) {
 	one := func(busy, soft float64) CPUUsage {
 		return CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{{CPU: 1, CPUFigures: CPUFigures{BusyCores: &busy,

@@ -28,8 +28,8 @@ const (
 	MetricSiblingUncertainty = "sibling_cpuN_uncertainty_cores" // of that
 )
 
-// Sources of load of others that is no guess: who had the CPUs, as eBPF counts it, and what tasks ran
-// on each. All other sources leave softirq time open.
+// Sources of load of others that is no guess: who had the CPUs, as eBPF counts it, and what tasks
+// ran on each. All other sources leave softirq time open.
 const (
 	ByTasks     = "eBPF sched_switch"
 	BySchedstat = "/proc/schedstat - CLOCK_THREAD_CPUTIME_ID"

@@ -247,7 +247,8 @@ func TestIntegrationDemoAsAsked(t *testing.T) {
 		"by the demo": {[]string{"--rx", "tcp", "--tx", "tcp"}, "1cpu"},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		p := built.Start(t, "zcbench", append([]string{"demo", "--out", out, "--duration", "100ms", "--repetitions", "1"},
+		p := built.Start(t, "zcbench", append([]string{"demo", "--out", out, "--duration", "100ms", "--repetitions",
+			"1"},
 			x.flags...)...)
 		p.Wait(await.Hang) // a run may have been spoilt
 		for _, r := range journal(t, out).Records {

@@ -261,6 +261,7 @@ type EndSpec struct {
 	Flows       []FlowSpec `json:"flows"`
 	MeasureCPUs []int      `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int        `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
+	Shares      bool       `json:"shares,omitempty"`       // with other ends of the agent, where its softirq is put
 }
 
 // FlowSpec is one flow at one end.

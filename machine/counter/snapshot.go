@@ -46,6 +46,8 @@ type Config struct {
 	Pollers *Pollers
 	// Groups are the control groups of this process, read in the same way.
 	Groups *cgroup.Groups
+	// OfFlow leaves out all that is of the host: a [TurnSum] has that of the flow's turns.
+	OfFlow bool
 }
 
 // Snapshot is every counter at one edge of the window. A part that could not be
@@ -117,6 +119,9 @@ type part struct {
 // next to those because foreign load is their difference.
 func (s *Snapshot) parts() []part {
 	fs := s.Config.FS
+	if s.Config.OfFlow {
+		return s.sockets()
+	}
 	parts := []part{
 		{read: func() (err error) { s.Groups, err = s.Config.Groups.Read(); return }},
 		{read: func() error {
@@ -141,15 +146,20 @@ func (s *Snapshot) parts() []part {
 			return err
 		}})
 	}
-	s.TCP = make([]TCPInfo, len(s.Config.Sockets))
-	for i, fd := range s.Config.Sockets {
-		parts = append(parts, part{read: func() (err error) { s.TCP[i], err = ReadTCPInfo(fd); return }})
-	}
-	return append(parts,
+	return append(append(parts, s.sockets()...),
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},
 		part{read: func() (err error) { s.DRAM, err = s.Config.DRAM.Read(); return }},
 		part{read: func() (err error) { s.PMU, err = s.Config.PMU.Read(); return }},
 		part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }},
 		part{read: func() (err error) { s.Pollers, err = s.Config.Pollers.Read(); return }},
 		part{must: true, read: func() (err error) { s.CPU, err = ReadCPU(fs); return }})
+}
+
+// sockets lists the readers of the flows' sockets.
+func (s *Snapshot) sockets() (parts []part) {
+	s.TCP = make([]TCPInfo, len(s.Config.Sockets))
+	for i, fd := range s.Config.Sockets {
+		parts = append(parts, part{read: func() (err error) { s.TCP[i], err = ReadTCPInfo(fd); return }})
+	}
+	return parts
 }

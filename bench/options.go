@@ -13,6 +13,7 @@ import (
 // Options are what the runs of a session have in common.
 type Options struct {
 	Duration time.Duration // of the steady window
+	Turn     time.Duration // of cells that take turns, each time; 0: each run is made by itself
 	// Bytes, unless 0, bounds a flow by its payload instead, all of which is measured;
 	// Duration is the time that it may take then.
 	Bytes    uint64

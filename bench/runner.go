@@ -39,6 +39,7 @@ type Runner struct {
 
 	env   *hostSnapshots // what the hosts are like; nil: nobody asks
 	rests *restMeter
+	drain time.Duration // how long what is under way at a turn's end took to arrive; 0: not known
 	seq   int
 	now   inForce            // what is set on the hosts
 	lost  map[*host.Host]int // runs on end in which its agent was lost

@@ -132,6 +132,9 @@ func (f *Flags) Finish(name string) (*matrix.Spec, error) {
 			return nil, cli.Usagef("%s: %w", x.flag, err)
 		}
 	}
+	if err := s.TurnsFit(); err != nil {
+		return nil, cli.UsageError(err)
+	}
 	for i := range s.Cells {
 		if err := s.Cells[i].CheckRequests(s.Duration); err != nil {
 			return nil, cli.OptionError(err)

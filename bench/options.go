@@ -64,7 +64,7 @@ func options(s *matrix.Spec) Options {
 	if s.Rest != nil {
 		rest = *s.Rest
 	}
-	return Options{Duration: s.Duration, Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp,
+	return Options{Duration: s.Duration, Turn: s.TurnLength(), Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp,
 		RampDown: s.RampDown, Port: s.Port,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
 		IdleDrift:   s.Gates.IdleDrift,
@@ -84,6 +84,15 @@ func (st *stage) forCell(c plan.Cell, o Options) Options {
 		o.MTU = c.MTU
 	}
 	return o
+}
+
+// startLength returns how long runs take that are made together.
+func (o Options) startLength(runs []matrix.Run) time.Duration {
+	if runs[0].Group == 0 {
+		return o.length(runs[0])
+	}
+	t := o.timetable(len(runs), o.window(runs[0]), turnDrains, 0)
+	return startDelay + t.length()
 }
 
 // length returns how long a flow lasts.

@@ -84,19 +84,17 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	s.rates.want(plan)
 	s.applyCommon(ctx, plan)
 	s.Again.begin()
-	for i := 0; i < len(plan); i++ {
+	for left := plan; len(left) > 0; {
 		if err := context.Cause(ctx); err != nil {
 			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
 		}
-		if s.leavesOut(plan[i]) {
-			continue
-		}
-		made, again, err := s.turn(ctx, plan[i])
+		start := matrix.Start(left)
+		made, again, err := s.start(ctx, start)
 		if recs = append(recs, made...); err != nil {
 			return recs, err
 		}
-		if again {
-			i--
+		if !again {
+			left = left[len(start):]
 		}
 	}
 	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err(), s.outOfTime())
@@ -116,6 +114,17 @@ func (s *Session) leavesOut(p matrix.Run) bool {
 		return true
 	}
 	return false
+}
+
+// start makes the next run of the plan, or those that take turns, unless they are left out.
+func (s *Session) start(ctx context.Context, runs []matrix.Run) (made []results.Record, again bool, err error) {
+	switch {
+	case runs[0].Group > 0:
+		return s.together(ctx, runs)
+	case s.leavesOut(runs[0]):
+		return nil, false, nil
+	}
+	return s.turn(ctx, runs[0])
 }
 
 // turn makes a run of the plan, writes it into the journal and tells all who steer by it. A search
@@ -141,6 +150,11 @@ func (s *Session) turn(ctx context.Context, p matrix.Run) (made []results.Record
 		return append(made, rec), false, err
 	}
 	again = s.Again.wants(&rec, s.Gates.Replacements())
+	return append(made, s.tell(p, rec, again)), again, nil
+}
+
+// tell tells all who steer by a run's record, which is in the journal, and returns what they keep.
+func (s *Session) tell(p matrix.Run, rec results.Record, again bool) results.Record {
 	if again && s.Progress != nil {
 		s.Progress.Again(p)
 	}
@@ -152,7 +166,7 @@ func (s *Session) turn(ctx context.Context, p matrix.Run) (made []results.Record
 	if s.Journal != nil {
 		outline(&rec)
 	}
-	return append(made, rec), again, nil
+	return rec
 }
 
 // one makes a run, or records why it cannot be, and judges it.
@@ -194,12 +208,17 @@ func (s *Session) run(ctx context.Context, p matrix.Run) results.Record {
 		ctx = context.WithoutCancel(ctx)
 	}
 	rec := s.Runner.Run(ctx, p)
+	s.took(begun, &rec)
+	return rec
+}
+
+// took takes note of how long a run took.
+func (s *Session) took(begun time.Time, rec *results.Record) {
 	// The mode has tried before the plan whether it can run here, and nothing was missing.
 	rec.Blocked = rec.Verdict == results.Unsupported
 	if rec.Verdict == results.OK || rec.Verdict == results.Invalid { // what hung says nothing of the others
 		s.longest = max(s.longest, time.Since(begun))
 	}
-	return rec
 }
 
 func (s *Session) missing(c plan.Cell) *Missing {

@@ -60,7 +60,7 @@ func (t *turnReader) stop() {
 // read reads all turns in the window.
 func (t *turnReader) read(ctx context.Context) {
 	defer close(t.done)
-	defer hurry()()
+	defer punctual()()
 	for _, at := range t.sch.AtNs {
 		if at < t.run.sch.FromNs {
 			continue // the flow gets under way

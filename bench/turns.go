@@ -67,7 +67,7 @@ func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetabl
 func (t *timetable) length() time.Duration { return t.to + turnsRest }
 
 // drainNext returns how long what is under way at a turn's end is given to arrive in the next start:
-// twice as long, where that was too short for an end of this one.
+// twice as long, where that was too short for an end of this one, else half as long.
 func (t *timetable) drainNext(all []*starting) time.Duration {
 	for _, x := range all {
 		for _, res := range []*wire.EndResult{&x.out.sut, &x.out.tg} {
@@ -76,7 +76,7 @@ func (t *timetable) drainNext(all []*starting) time.Duration {
 			}
 		}
 	}
-	return t.drain
+	return max(t.drain/2, turnDrains)
 }
 
 // of translates the turns of a cell to the clock of a host.

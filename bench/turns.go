@@ -22,16 +22,17 @@ import (
 
 // The parts of a turn beside the one that is measured as the flow's rate.
 const (
-	turnSettles = 4 * time.Millisecond // in which a flow that goes on again gets to its pace
-	turnDrains  = 4 * time.Millisecond // in which what is under way arrives
-	turnReads   = 2 * time.Millisecond // before it, in which counters are read, and as long after it
+	turnSettles = 4 * time.Millisecond  // in which a flow that goes on again gets to its pace
+	turnDrains  = 10 * time.Millisecond // in which what is under way arrives, as long as it is not known
+	turnReads   = 2 * time.Millisecond  // before it, in which counters are read, and as long after it
 )
 
 const (
 	turnsBegin = 100 * time.Millisecond // in which the flows are opened
 	turnsOpen  = 10 * time.Millisecond  // and each of them
 	turnsRest  = 20 * time.Millisecond  // at both edges of the window, in which nobody has a turn
-	mostDrain  = 64 * time.Millisecond
+	leastDrain = 4 * time.Millisecond
+	mostDrain  = 80 * time.Millisecond
 )
 
 // timetable is when each of several cells has its turns, from the start of them all.
@@ -67,16 +68,17 @@ func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetabl
 func (t *timetable) length() time.Duration { return t.to + turnsRest }
 
 // drainNext returns how long what is under way at a turn's end is given to arrive in the next start:
-// twice as long, where that was too short for an end of this one, else half as long.
+// half as long again as it took nine of ten turns of the slowest end.
 func (t *timetable) drainNext(all []*starting) time.Duration {
+	took := time.Duration(0)
 	for _, x := range all {
 		for _, res := range []*wire.EndResult{&x.out.sut, &x.out.tg} {
-			if res.Turns != nil && res.Turns.Late > res.Window.Bytes/200 {
-				return min(2*t.drain, mostDrain)
+			if res.Turns != nil {
+				took = max(took, time.Duration(res.Turns.DrainedNs))
 			}
 		}
 	}
-	return max(t.drain/2, turnDrains)
+	return min(max(took*3/2, leastDrain), mostDrain)
 }
 
 // of translates the turns of a cell to the clock of a host.
@@ -163,9 +165,9 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	if len(open) == 0 {
 		return
 	}
-	window := r.Opt.window(all[0].run)
+	window, group := r.Opt.window(all[0].run), all[0].run.Cell.TurnGroup()
 	unsure := time.Duration(r.SUT.UncertaintyNs + r.TG.UncertaintyNs)
-	t := r.Opt.timetable(len(open), window, max(r.drain, turnDrains), unsure)
+	t := r.Opt.timetable(len(open), window, cmp.Or(r.drains[group], turnDrains), unsure)
 	delay := delay(r.SUT, r.TG)
 	startNs := host.Monotonic() + int64(delay)
 	startUTC := time.Now().Add(delay + t.from).UnixNano()
@@ -179,7 +181,10 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 		})
 	}
 	running.Wait()
-	r.drain = t.drainNext(open)
+	if r.drains == nil {
+		r.drains = map[string]time.Duration{}
+	}
+	r.drains[group] = t.drainNext(open)
 	for i := range all {
 		if all[i].opened {
 			recs[i].Turns = &results.Turns{TurnNs: r.Opt.Turn.Nanoseconds(), Turns: t.turns, Cells: len(open)}

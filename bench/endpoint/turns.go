@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -27,8 +28,9 @@ type turnReader struct {
 	sum   counter.TurnSum
 	res   wire.TurnsResult
 	rest  uint64 // bytes at the end of the last turn
-	looks []map[int]int
 	err   error
+
+	drained []int64 // of each turn: after how long it was at rest
 }
 
 // lateRead is how late the end of a turn's part at pace may be read: then nothing is sent any more.
@@ -86,7 +88,7 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err := t.atPace(ctx, at); err != nil {
 		return err
 	}
-	if err := napUntil(ctx, at+t.sch.OnNs+t.sch.DrainNs); err != nil {
+	if err := t.drain(ctx, at+t.sch.OnNs); err != nil {
 		return err
 	}
 	t.rest = t.bytes()
@@ -116,6 +118,29 @@ func (t *turnReader) atPace(ctx context.Context, at int64) error {
 		t.res.PaceNs, t.res.Paced = t.res.PaceNs+toNs-fromNs, t.res.Paced+to-from
 	}
 	return err
+}
+
+// drainLook is how often the flow is looked at while what is under way arrives.
+const drainLook = 500 * time.Microsecond
+
+// drain waits until a turn's time to drain is over, and sees after how long all had arrived.
+func (t *turnReader) drain(ctx context.Context, off int64) error {
+	last, moved := t.bytes(), off
+	for now := off; now < off+t.sch.DrainNs; {
+		now = min(now+drainLook.Nanoseconds(), off+t.sch.DrainNs)
+		if err := napUntil(ctx, now); err != nil {
+			return err
+		}
+		if n := t.bytes(); n != last {
+			last, moved = n, now
+		}
+	}
+	took := moved - off
+	if took >= t.sch.DrainNs {
+		took = 2 * t.sch.DrainNs
+	}
+	t.drained = append(t.drained, took)
+	return nil
 }
 
 // read1 reads the bytes, and when that was.
@@ -209,6 +234,8 @@ func (t *turnReader) result() *wire.TurnsResult {
 	res := t.res
 	if res.Turns > 0 {
 		res.MeanNs = t.sum.WallNs() / int64(res.Turns)
+		all := slices.Sorted(slices.Values(t.drained))
+		res.DrainedNs = all[len(all)*9/10]
 	}
 	return &res
 }

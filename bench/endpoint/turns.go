@@ -8,27 +8,28 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // turnReader reads the counters of an end at the edges of its turns, on a thread of its own. Those
 // of the host are read at rest, before a turn and after it, so that all that the turn took is
 // between them. The rate is that of the part in which the flow is at its pace.
 type turnReader struct {
-	run  *run
-	sch  *wire.Turns
-	tids []int
+	run *run
+	sch *wire.Turns
+	cpu *counter.TurnReader
 
-	off  context.CancelFunc
-	done chan struct{} // closed: what follows is no longer written
+	sleeper sock.Sleeper
+	off     context.CancelFunc
+	done    chan struct{} // closed: what follows is no longer written
 
-	sum   counter.TurnSum
-	res   wire.TurnsResult
-	rest  uint64 // bytes at the end of the last turn
-	err   error
+	sum  counter.TurnSum
+	res  wire.TurnsResult
+	rest uint64 // bytes at the end of the last turn
+	err  error
 
 	drained []int64 // of each turn: after how long it was at rest
 }
@@ -42,9 +43,11 @@ func (r *run) startTurns(ctx context.Context) {
 		return
 	}
 	t := &turnReader{run: r, sch: r.sch.Turns, done: make(chan struct{})}
+	var tids []int
 	for _, w := range r.end.workers {
-		t.tids = append(t.tids, w.tid)
+		tids = append(tids, w.tid)
 	}
+	t.cpu, t.err = counter.OpenTurns(tids)
 	ctx, t.off = context.WithCancel(ctx)
 	r.turns = t
 	go t.read(ctx)
@@ -57,12 +60,20 @@ func (t *turnReader) stop() {
 	}
 	t.off()
 	<-t.done
+	if t.cpu != nil {
+		t.cpu.Close()
+	}
 }
 
 // read reads all turns in the window.
 func (t *turnReader) read(ctx context.Context) {
 	defer close(t.done)
+	holdProcessors(1) // sleeps keep it
+	defer holdProcessors(-1)
 	defer punctual()()
+	if t.err != nil {
+		return
+	}
 	for _, at := range t.sch.AtNs {
 		if at < t.run.sch.FromNs {
 			continue // the flow gets under way
@@ -75,10 +86,10 @@ func (t *turnReader) read(ctx context.Context) {
 
 // turn reads the edges of a turn.
 func (t *turnReader) turn(ctx context.Context, at int64) error {
-	if err := napUntil(ctx, at-t.sch.LeadNs); err != nil {
+	if err := t.napUntil(ctx, at-t.sch.LeadNs); err != nil {
 		return err
 	}
-	before, err := counter.ReadTurn(t.tids)
+	before, err := t.cpu.Read()
 	if err != nil {
 		return err
 	}
@@ -92,7 +103,7 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 		return err
 	}
 	t.rest = t.bytes()
-	after, err := counter.ReadTurn(t.tids)
+	after, err := t.cpu.Read()
 	if err != nil {
 		return err
 	}
@@ -103,12 +114,12 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 
 // atPace reads what passes in the part of a turn in which the flow is at its pace.
 func (t *turnReader) atPace(ctx context.Context, at int64) error {
-	if err := napUntil(ctx, at+t.sch.SettleNs); err != nil {
+	if err := t.napUntil(ctx, at+t.sch.SettleNs); err != nil {
 		return err
 	}
 	from, fromNs := t.read1()
 	watch := t.watch()
-	err := napUntil(ctx, at+t.sch.OnNs)
+	err := t.napUntil(ctx, at+t.sch.OnNs)
 	to, toNs := t.read1()
 	t.looked(watch)
 	half := at + t.sch.SettleNs + (t.sch.OnNs-t.sch.SettleNs)/2
@@ -128,7 +139,7 @@ func (t *turnReader) drain(ctx context.Context, off int64) error {
 	last, moved := t.bytes(), off
 	for now := off; now < off+t.sch.DrainNs; {
 		now = min(now+drainLook.Nanoseconds(), off+t.sch.DrainNs)
-		if err := napUntil(ctx, now); err != nil {
+		if err := t.napUntil(ctx, now); err != nil {
 			return err
 		}
 		if n := t.bytes(); n != last {
@@ -256,15 +267,15 @@ func longestOff(s wire.Schedule) (d time.Duration) {
 // longestNap bounds one sleep of [napUntil], so that an end that is called off is noticed.
 const longestNap = 200 * time.Millisecond
 
-// napUntil sleeps in the kernel until a time: a timer of the Go runtime is heard by a thread that
-// waits for a CPU behind the flows.
-func napUntil(ctx context.Context, ns int64) error {
+// napUntil sleeps in the kernel until a time, and does not tell the Go scheduler: its timers are
+// heard by a thread that waits for a CPU behind the flows, and each call that it knows of wakes
+// other threads.
+func (t *turnReader) napUntil(ctx context.Context, ns int64) error {
 	for {
 		left := duration(ns - monotonic())
 		if err := context.Cause(ctx); err != nil || left <= 0 {
 			return err
 		}
-		ts := unix.NsecToTimespec(min(left, longestNap).Nanoseconds())
-		_ = unix.Nanosleep(&ts, nil) // a signal ends it early
+		t.sleeper.Sleep(min(left, longestNap)) // a signal ends it early
 	}
 }

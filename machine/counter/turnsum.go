@@ -3,15 +3,33 @@
 package counter
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"os"
-	"runtime"
 	"slices"
+	"strconv"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
+
+// TurnReader reads what belongs to a turn at its edges, again and again: it keeps files open and
+// allocates little, since what it takes is in the turn, and what the garbage collector takes too.
+type TurnReader struct {
+	stat, softnet *os.File
+	threads       []turnThread
+	buf           []byte
+}
+
+// turnThread is a thread of this process, and its schedstat; nil: there is none.
+type turnThread struct {
+	tid, pinned int
+	sched       *os.File
+}
 
 // TurnReading is what is read at an edge of a turn, in which the host does one thing of several
 // that take turns.
@@ -23,33 +41,108 @@ type TurnReading struct {
 	softnet []procfs.SoftnetStat
 }
 
-// ReadTurn reads the counters of CPUs, of these threads of this process, and of the backlog. It
-// reads little: it is read often.
-func ReadTurn(tids []int) (t TurnReading, err error) {
-	runtime.LockOSThread() // the backlog is that of its namespace
-	defer runtime.UnlockOSThread()
-	fs := FS{}
-	p, err := fs.procfs()
-	if err != nil {
-		return t, mounted(err)
+// OpenTurns opens the counters of CPUs, of these threads of this process, and of the backlog.
+func OpenTurns(tids []int) (_ *TurnReader, err error) {
+	t, fs := &TurnReader{buf: make([]byte, statBufLen)}, FS{}
+	defer func() {
+		if err != nil {
+			t.Close()
+		}
+	}()
+	if t.stat, err = kernelfile.Open(fs.procPath("stat")); err != nil {
+		return nil, fmt.Errorf("read cpu columns: %w", mounted(err))
+	}
+	if t.softnet, err = os.Open(fs.procPath("net", "softnet_stat")); err != nil {
+		return nil, fmt.Errorf("read softnet counters: %w", mounted(err))
 	}
 	for _, tid := range tids {
-		task, terr := p.Thread(os.Getpid(), tid)
-		if terr == nil {
-			var own ThreadTimes
-			own, terr = readThread(fs, os.Getpid(), task)
-			t.threads = append(t.threads, own)
-		}
-		if !gone(terr) {
-			err = errors.Join(err, terr)
-		}
+		own := ThreadTimes{PID: os.Getpid(), TID: tid, Pinned: -1}
+		own.ask()
+		x := turnThread{tid: tid, pinned: own.Pinned}
+		x.sched, _ = os.Open(fs.procPath("self", "task", strconv.Itoa(tid), "schedstat"))
+		t.threads = append(t.threads, x)
 	}
-	var rerr, serr, cerr error
-	t.rusage, rerr = ReadRusage()
-	t.softnet, serr = ReadSoftnet(fs)
-	t.cpu, cerr = ReadCPU(fs)
-	t.AtNs = t.cpu.AtNs
-	return t, errors.Join(err, rerr, serr, cerr)
+	return t, nil
+}
+
+// Close closes what is open.
+func (t *TurnReader) Close() {
+	t.stat.Close()
+	t.softnet.Close()
+	for _, x := range t.threads {
+		x.sched.Close()
+	}
+}
+
+// Read reads the counters.
+func (t *TurnReader) Read() (out TurnReading, err error) {
+	for _, x := range t.threads {
+		own := ThreadTimes{PID: os.Getpid(), TID: x.tid, Pinned: x.pinned}
+		if own.RunNs, err = ThreadClock(x.tid); err != nil {
+			return out, err
+		}
+		// Where nobody counts waits all is 0.
+		if n, _ := x.sched.ReadAt(t.buf, 0); n > 0 {
+			_, rest, rerr := number(t.buf[:n])
+			wait, rest, werr := number(rest)
+			times, _, serr := number(bytes.TrimRight(rest, "\n"))
+			if errors.Join(rerr, werr, serr) == nil && times > 0 {
+				own.WaitNs, own.Timeslices, own.HasWait = wait, times, true
+			}
+		}
+		out.threads = append(out.threads, own)
+	}
+	if out.rusage, err = ReadRusage(); err != nil {
+		return out, err
+	}
+	n, err := t.softnet.ReadAt(t.buf, 0)
+	if n == 0 && err != nil {
+		return out, fmt.Errorf("read softnet counters: %w", err)
+	}
+	if out.softnet, err = parseSoftnet(t.buf[:n]); err != nil {
+		return out, err
+	}
+	from := Monotonic()
+	n, err = t.stat.ReadAt(t.buf, 0)
+	to := Monotonic()
+	if n == 0 && err != nil {
+		return out, fmt.Errorf("read cpu columns: %w", err)
+	}
+	out.cpu.AtNs, out.cpu.ReadNs = from+(to-from)/2, to-from
+	out.AtNs = out.cpu.AtNs
+	out.cpu.CPUs, err = parseStat(wholeLines(t.buf[:n], n == len(t.buf)), nil)
+	return out, err
+}
+
+// parseSoftnet reads the rows of /proc/net/softnet_stat: see [ReadSoftnet]. A row without its CPU's
+// number is of the CPU of its place.
+func parseSoftnet(b []byte) (out []procfs.SoftnetStat, err error) {
+	for place := uint32(0); len(b) > 0; place++ {
+		var ln []byte
+		ln, b, _ = bytes.Cut(b, []byte{'\n'})
+		var v [13]uint32
+		n := 0
+		for f := range bytes.FieldsSeq(ln) {
+			x, perr := strconv.ParseUint(string(f), 16, 32)
+			if perr != nil {
+				return nil, fmt.Errorf("parse /proc/net/softnet_stat: %w", perr)
+			}
+			if n < len(v) {
+				v[n] = uint32(x)
+			}
+			n++
+		}
+		if n < 9 {
+			continue // the end
+		}
+		s := procfs.SoftnetStat{Processed: v[0], Dropped: v[1], TimeSqueezed: v[2], ReceivedRps: v[9],
+			FlowLimitCount: v[10], Index: place}
+		if n >= backlogFields {
+			s.SoftnetBacklogLen, s.Index = v[11], v[12]
+		}
+		out = append(out, s)
+	}
+	return out, nil
 }
 
 // TurnSum adds up what was read at the edges of turns.

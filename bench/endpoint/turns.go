@@ -269,7 +269,8 @@ const longestNap = 200 * time.Millisecond
 
 // napUntil sleeps in the kernel until a time, and does not tell the Go scheduler: its timers are
 // heard by a thread that waits for a CPU behind the flows, and each call that it knows of wakes
-// other threads.
+// other threads, which look for work in the turn (measured: a tenth of a core and more, where this
+// takes a twentieth).
 func (t *turnReader) napUntil(ctx context.Context, ns int64) error {
 	for {
 		left := duration(ns - monotonic())

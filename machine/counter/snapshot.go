@@ -120,7 +120,7 @@ type part struct {
 func (s *Snapshot) parts() []part {
 	fs := s.Config.FS
 	if s.Config.OfFlow {
-		return s.sockets()
+		return append(s.sockets(), part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }})
 	}
 	parts := []part{
 		{read: func() (err error) { s.Groups, err = s.Config.Groups.Read(); return }},

@@ -217,16 +217,29 @@ func (s *TurnSum) Between(from, to *Snapshot) {
 	slack := s.tickSlackNs()
 	from.CPU.ReadNs, to.CPU.ReadNs = from.CPU.ReadNs+slack, to.CPU.ReadNs+slack
 	from.Rusage, to.Rusage = s.rusage[0], s.rusage[1]
-	from.Threads, to.Threads = []ThreadTimes{}, []ThreadTimes{}
-	for _, tid := range slices.Sorted(maps.Keys(s.threads)) {
-		t := s.threads[tid]
-		from.Threads, to.Threads = append(from.Threads, t[0]), append(to.Threads, t[1])
-	}
+	from.Threads, to.Threads = s.threadsOf(from.Threads, to.Threads)
 	for _, cpu := range slices.Sorted(maps.Keys(s.softnet)) {
 		from.Softnet = append(from.Softnet, procfs.SoftnetStat{Index: cpu})
 		to.Softnet = append(to.Softnet, s.softnet[cpu])
 	}
 	to.Heat = readHeat(to.Config.FS, to.Config.CPUs)
+}
+
+// threadsOf returns the times of threads in their turns. What is not read at the edges of turns is of
+// the window: between turns they do nothing.
+func (s *TurnSum) threadsOf(before, after []ThreadTimes) (from, to []ThreadTimes) {
+	whole := map[int]ThreadDelta{}
+	for _, d := range threadsBetween(before, after) {
+		whole[d.TID] = d
+	}
+	from, to = []ThreadTimes{}, []ThreadTimes{}
+	for _, tid := range slices.Sorted(maps.Keys(s.threads)) {
+		t, d := s.threads[tid], whole[tid]
+		t[1].UserNs, t[1].SysNs = t[0].UserNs+d.UserNs, t[0].SysNs+d.SysNs
+		t[1].Voluntary, t[1].Involuntary = t[0].Voluntary+d.Voluntary, t[0].Involuntary+d.Involuntary
+		from, to = append(from, t[0]), append(to, t[1])
+	}
+	return from, to
 }
 
 // tickSlackNs bounds what ticks leave unknown of the sum. Each turn is wrong by the difference of

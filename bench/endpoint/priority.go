@@ -26,23 +26,3 @@ func hurry() (calm func()) {
 		} // else the thread ends with its goroutine
 	}
 }
-
-// punctual does what [hurry] does, for a goroutine that sleeps nearly all the time: its thread gets
-// a CPU at once (SCHED_FIFO), where that is allowed.
-func punctual() (calm func()) {
-	runtime.LockOSThread()
-	tid := unix.Gettid()
-	was, err := unix.SchedGetAttr(tid, 0)
-	if err == nil {
-		err = unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
-	}
-	if err != nil {
-		runtime.UnlockOSThread()
-		return hurry()
-	}
-	return func() {
-		if unix.SchedSetAttr(tid, was, 0) == nil {
-			runtime.UnlockOSThread()
-		} // else the thread ends with its goroutine
-	}
-}

@@ -70,7 +70,9 @@ func (t *turnReader) read(ctx context.Context) {
 	defer close(t.done)
 	holdProcessors(1) // sleeps keep it
 	defer holdProcessors(-1)
-	defer punctual()()
+	// Not of real time (SCHED_FIFO), which is in time beside any load: where a thread of the Go
+	// runtime waits for another by yielding its CPU (osyield), such a one keeps it from that.
+	defer hurry()()
 	if t.err != nil {
 		return
 	}

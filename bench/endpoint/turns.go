@@ -34,8 +34,9 @@ type turnReader struct {
 	drained []int64 // of each turn: after how long it was at rest
 }
 
-// lateRead is how late the end of a turn's part at pace may be read: then nothing is sent any more.
-const lateRead = time.Millisecond
+// lateRead is how late the end of a turn's part at pace may be read: so long before the sender stops
+// it is to be read.
+const lateRead = 2 * time.Millisecond
 
 // startTurns begins to read, where the end has turns.
 func (r *run) startTurns(ctx context.Context) {
@@ -121,11 +122,11 @@ func (t *turnReader) atPace(ctx context.Context, at int64) error {
 	}
 	from, fromNs := t.read1()
 	watch := t.watch()
-	err := t.napUntil(ctx, at+t.sch.OnNs)
+	off, late := at+t.sch.OnNs, min(lateRead.Nanoseconds(), (t.sch.OnNs-t.sch.SettleNs)/4)
+	err := t.napUntil(ctx, off-late)
 	to, toNs := t.read1()
 	t.looked(watch)
-	half := at + t.sch.SettleNs + (t.sch.OnNs-t.sch.SettleNs)/2
-	if fromNs > half || toNs > at+t.sch.OnNs+lateRead.Nanoseconds() {
+	if half := off - (t.sch.OnNs-t.sch.SettleNs)/2; fromNs > half || toNs > off+late/4 {
 		t.res.Missed++
 	} else {
 		t.res.PaceNs, t.res.Paced = t.res.PaceNs+toNs-fromNs, t.res.Paced+to-from

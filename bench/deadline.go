@@ -13,9 +13,9 @@ import (
 // ErrTime is a plan that was not over when it had to be: runs of it were not made.
 var ErrTime = errors.New("the time was up")
 
-// tooLate reports whether runs that are made together would not be over in time: a run would take as long as the plan says,
-// or as the longest so far, and a search as many trials as usual. One whose cell cannot run takes
-// no time.
+// tooLate reports whether runs that are made together would not be over in time: a run would take
+// as long as the plan says, or as the longest so far, and a search as many trials as usual. One
+// whose cell cannot run takes no time.
 func (s *Session) tooLate(start ...matrix.Run) bool {
 	usual, _ := s.tries(start[0])
 	runs := s.made(start)

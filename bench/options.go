@@ -64,7 +64,8 @@ func options(s *matrix.Spec) Options {
 	if s.Rest != nil {
 		rest = *s.Rest
 	}
-	return Options{Duration: s.Duration, Turn: s.TurnLength(), Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp,
+	return Options{Duration: s.Duration, Turn: s.TurnLength(), Rest: rest, WarmupDuration: s.WarmupDuration,
+		RampUp:   s.RampUp,
 		RampDown: s.RampDown, Port: s.Port,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
 		IdleDrift:   s.Gates.IdleDrift,

@@ -67,8 +67,8 @@ func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetabl
 // length returns how long all is under way.
 func (t *timetable) length() time.Duration { return t.to + turnsRest }
 
-// drainNext returns how long what is under way at a turn's end is given to arrive in the next start:
-// half as long again as it took nine of ten turns of the slowest end.
+// drainNext returns how long what is under way at a turn's end is given to arrive in the next
+// start: half as long again as it took nine of ten turns of the slowest end.
 func (t *timetable) drainNext(all []*starting) time.Duration {
 	took := time.Duration(0)
 	for _, x := range all {
@@ -215,8 +215,8 @@ func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
 	x.opened = true
 }
 
-// turnSpec specifies an end that has turns. A flow that goes on after others' turns is to be as fast
-// as it was: that of a congestion control which settles by what it measures (BBR) would not.
+// turnSpec specifies an end that has turns. A flow that goes on after others' turns is to be as
+// fast as it was: that of a congestion control which settles by what it measures (BBR) would not.
 func (r *Runner) turnSpec(x *starting, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
 	s := r.spec(x.run.Cell, role, addr, cookie)
 	s.EndRef, s.Shares, s.SampleMs = x.end, true, 0

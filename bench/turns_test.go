@@ -98,7 +98,8 @@ func TestIntegrationTurns(t *testing.T) {
 			if rec.Turns == nil || *rec.Turns != want {
 				t.Errorf("%s: %+v, want %+v", rec.Cell.ID, rec.Turns, want)
 			}
-			if *rec.SUT.TotalBytes != *rec.TG.TotalBytes || *rec.SUT.Bytes == 0 || *rec.SUT.Bytes > *rec.SUT.TotalBytes {
+			if *rec.SUT.TotalBytes != *rec.TG.TotalBytes || *rec.SUT.Bytes == 0 ||
+				*rec.SUT.Bytes > *rec.SUT.TotalBytes {
 				t.Errorf("%s: %d bytes sent, %d received, %d of them in the window", rec.Cell.ID, *rec.TG.TotalBytes,
 					*rec.SUT.TotalBytes, *rec.SUT.Bytes)
 			}
@@ -121,7 +122,8 @@ func TestIntegrationTurnsOfOneThatCannot(t *testing.T) {
 		t.Fatalf("%d records, %v", len(recs), err)
 	}
 	for _, rec := range recs {
-		if lacks := rec.Cell.RX == "devmem"; lacks != (rec.Verdict == results.Unsupported) || lacks != (rec.Turns == nil) ||
+		if lacks := rec.Cell.RX == "devmem"; lacks != (rec.Verdict == results.Unsupported) ||
+			lacks != (rec.Turns == nil) ||
 			!lacks && rec.Turns.Cells != 2 {
 			t.Errorf("%s: %s %s, turns %+v", rec.Cell.ID, rec.Verdict, rec.Reason, rec.Turns)
 		}
@@ -129,7 +131,8 @@ func TestIntegrationTurnsOfOneThatCannot(t *testing.T) {
 	if n := len(r.journal(t)); n != 3 {
 		t.Errorf("%d records in the journal", n)
 	}
-	if again, err := r.Play(t.Context(), []matrix.Run{{Cell: cell("tcp", "tcp")}}); err != nil || again[0].Turns != nil {
+	if again, err := r.Play(t.Context(), []matrix.Run{{Cell: cell("tcp", "tcp")}}); err != nil ||
+		again[0].Turns != nil {
 		t.Errorf("a run by itself after them: %+v, %v", again, err)
 	}
 }
@@ -255,8 +258,8 @@ func linkWatch(t *testing.T, end veth.End) func() int {
 	return func() int { close(stop); return <-done }
 }
 
-// Two equal cells in turns, start by start: how far the ratios of their rates and CPU times are from
-// 1. ZCBENCH_STARTS says how many; the shorter ones are of make test.
+// Two equal cells in turns, start by start: how far the ratios of their rates and CPU times are
+// from 1. ZCBENCH_STARTS says how many; the shorter ones are of make test.
 func TestIntegrationTurnsOfEqual(t *testing.T) {
 	kind.Timed(t)
 	r := newRig(t)

@@ -210,17 +210,20 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.TX, concerns: ofFrames,
 		Takes: "a list of CPUs, such as 2-5 or 2,3", value: cpus(func(c *Cell) *string { return &c.GenCPUs })},
 
-	{Name: "queue", Since: 3, Places: true, Type: "int", Help: "RX queue of the flow: zero-copy modes take it over (default: " +
-		"the last); flows of other modes are steered to it (default: not steered)",
+	{Name: "queue", Since: 3, Places: true, Type: "int",
+		Help: "RX queue of the flow: zero-copy modes take it over (default: " +
+			"the last); flows of other modes are steered to it (default: not steered)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue },
 			within(0, 65535))},
-	{Name: "flows", Since: 3, Places: true, Type: "int", Help: "parallel flows, measured together, each with its own thread, " +
-		"or that of its queue where the mode takes queues over (default: 1)", Kind: OfPath,
+	{Name: "flows", Since: 3, Places: true, Type: "int",
+		Help: "parallel flows, measured together, each with its own thread, " +
+			"or that of its queue where the mode takes queues over (default: 1)", Kind: OfPath,
 		Takes: fmt.Sprintf("flows in 1..%d", stream.MaxFlows), value: number(func(c *Cell) *int { return &c.Flows },
 			within(1, stream.MaxFlows), orOne)},
-	{Name: "queues", Since: 3, Places: true, Type: "int", Help: "number of RX queues to spread the flows over, starting at " +
-		"--queue, else the last ones (default: one per flow for modes that take queues over, else as found)",
+	{Name: "queues", Since: 3, Places: true, Type: "int",
+		Help: "number of RX queues to spread the flows over, starting at " +
+			"--queue, else the last ones (default: one per flow for modes that take queues over, else as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: fmt.Sprintf("RX queues in 1..%d, at most as many as flows", stream.MaxFlows),
 		value: count(func(c *Cell) *int { return &c.Queues }, 1, stream.MaxFlows)},

@@ -34,8 +34,8 @@ type turnReader struct {
 	drained []int64 // of each turn: after how long it was at rest
 }
 
-// lateRead is how late the end of a turn's part at pace may be read: so long before the sender stops
-// it is to be read.
+// lateRead is how late the end of a turn's part at pace may be read: so long before the sender
+// stops it is to be read.
 const lateRead = 2 * time.Millisecond
 
 // startTurns begins to read, where the end has turns.

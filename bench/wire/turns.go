@@ -58,8 +58,8 @@ type TurnsResult struct {
 	Paced  uint64 `json:"pace_bytes"`       // what passed in them
 	Missed int    `json:"missed,omitempty"` // turns whose part at pace was not
 	Late   uint64 `json:"late_bytes"`       // what passed between turns
-	// DrainedNs is after how long all that was under way at a turn's end had arrived, of nine of ten
-	// turns; those in which it had not by DrainNs count as twice that.
+	// DrainedNs is after how long all that was under way at a turn's end had arrived, of nine of
+	// ten turns; those in which it had not by DrainNs count as twice that.
 	DrainedNs int64 `json:"drained_ns"`
 	MeanNs    int64 `json:"mean_ns"` // from rest to rest, a turn
 }

@@ -113,7 +113,8 @@ func (p *Pace) bytes(d time.Duration) int { return int(p.rate * float64(d)) }
 func (p *Pace) time(bytes int) time.Duration { return time.Duration(float64(bytes) / p.rate) }
 
 // Allow returns how many of want bytes may be sent now, given what m counted as sent. It sleeps
-// while none are due, and while it is not the flow's turn; 0 means that the caller should look whether it is to stop, and ask again.
+// while none are due, and while it is not the flow's turn; 0 means that the caller should look
+// whether it is to stop, and ask again.
 func (p *Pace) Allow(m *Meter, want int) int {
 	if p == nil {
 		return want

@@ -22,7 +22,8 @@ func NewTurns(at []int64, on time.Duration, now func() int64) *Turns {
 	return &Turns{at: at, on: on.Nanoseconds(), now: now}
 }
 
-// wait returns how long it is until the flow is on; 0: it is. After the last turn there is no other.
+// wait returns how long it is until the flow is on; 0: it is. After the last turn there is no
+// other.
 func (t *Turns) wait() time.Duration {
 	now := t.now()
 	for t.next < len(t.at) && now >= t.at[t.next]+t.on {

@@ -22,12 +22,16 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 	switch {
 	case t == nil || e.Window.Bytes == 0: // which [Evidence.window] tells
 	case float64(t.Missed) > mostMissed*float64(t.Turns):
-		found = Finding{Disturbed: true, Reason: fmt.Sprintf("the edges of %d of %d turns were read late", t.Missed, t.Turns),
-			Fix: "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or use longer turns (turn: 240ms)"}
+		found = Finding{Disturbed: true, Reason: fmt.Sprintf("the edges of %d of %d turns were read late", t.Missed,
+			t.Turns),
+			Fix: "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or use longer turns " +
+				"(turn: 240ms)"}
 	case float64(t.Late) > mostLate*float64(e.Window.Bytes):
-		found = Finding{Disturbed: true, Reason: fmt.Sprintf("%.1f %% of the bytes passed after the turn in which they were sent",
-			100*float64(t.Late)/float64(e.Window.Bytes)),
-			Fix: "the buffers hold more than the path takes in the pause between turns: smaller --sndbuf, longer turns, or " +
+		found = Finding{Disturbed: true,
+			Reason: fmt.Sprintf("%.1f %% of the bytes passed after the turn in which they were sent",
+				100*float64(t.Late)/float64(e.Window.Bytes)),
+			Fix: "the buffers hold more than the path takes in the pause between turns: smaller --sndbuf, longer " +
+				"turns, or " +
 				"order: blocks"}
 	}
 	return found

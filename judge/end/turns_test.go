@@ -22,7 +22,8 @@ func TestTurns(t *testing.T) {
 	} {
 		e := Evidence{Turns: c.turns, Window: stream.Counters{Bytes: 1000}}
 		x := e.turns(nil)
-		if (c.say == "") != (x.Reason == "") || !strings.Contains(x.Reason, c.say) || (x.Reason == "") != (x.Fix == "") ||
+		if (c.say == "") != (x.Reason == "") || !strings.Contains(x.Reason, c.say) ||
+			(x.Reason == "") != (x.Fix == "") ||
 			x.Disturbed != (c.say != "") {
 			t.Errorf("%+v: %+v", c.turns, x)
 		}

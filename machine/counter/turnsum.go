@@ -52,14 +52,14 @@ func OpenTurns(tids []int) (_ *TurnReader, err error) {
 	if t.stat, err = kernelfile.Open(fs.procPath("stat")); err != nil {
 		return nil, fmt.Errorf("read cpu columns: %w", mounted(err))
 	}
-	if t.softnet, err = os.Open(fs.procPath("net", "softnet_stat")); err != nil {
+	if t.softnet, err = kernelfile.Open(fs.procPath("net", "softnet_stat")); err != nil {
 		return nil, fmt.Errorf("read softnet counters: %w", mounted(err))
 	}
 	for _, tid := range tids {
 		own := ThreadTimes{PID: os.Getpid(), TID: tid, Pinned: -1}
 		own.ask()
 		x := turnThread{tid: tid, pinned: own.Pinned}
-		x.sched, _ = os.Open(fs.procPath("self", "task", strconv.Itoa(tid), "schedstat"))
+		x.sched, _ = kernelfile.Open(fs.procPath("self", "task", strconv.Itoa(tid), "schedstat"))
 		t.threads = append(t.threads, x)
 	}
 	return t, nil
@@ -225,8 +225,8 @@ func (s *TurnSum) Between(from, to *Snapshot) {
 	to.Heat = readHeat(to.Config.FS, to.Config.CPUs)
 }
 
-// threadsOf returns the times of threads in their turns. What is not read at the edges of turns is of
-// the window: between turns they do nothing.
+// threadsOf returns the times of threads in their turns. What is not read at the edges of turns is
+// of the window: between turns they do nothing.
 func (s *TurnSum) threadsOf(before, after []ThreadTimes) (from, to []ThreadTimes) {
 	whole := map[int]ThreadDelta{}
 	for _, d := range threadsBetween(before, after) {

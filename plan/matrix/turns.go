@@ -20,8 +20,8 @@ const (
 	blocks = "blocks" // one after another; so is ""
 	turns  = "turns"  // cells of a group are open together, and take turns
 
-	// usualTurn is long beside what a flow takes to get to its pace again, and short beside what else
-	// a machine does.
+	// usualTurn is long beside what a flow takes to get to its pace again, and short beside what
+	// else a machine does.
 	usualTurn = 60 * time.Millisecond
 	leastTurn = 10 * time.Millisecond
 	mostTurn  = 10 * time.Second
@@ -76,14 +76,16 @@ func (s *Spec) TurnsFit() error {
 	for _, end := range []*End{&s.SUT, &s.TG} {
 		for _, name := range []string{"net.core.busy_read", "net.core.busy_poll"} {
 			if v := end.Settings.Sysctl[name]; v != "" && v != "0" {
-				return fmt.Errorf("sysctl %s: a thread that polls would do so in the turns of others: use order: blocks", name)
+				return fmt.Errorf(
+					"sysctl %s: a thread that polls would do so in the turns of others: use order: blocks", name)
 			}
 		}
 	}
 	for _, g := range s.groups() {
 		if len(g) > mostGroup {
-			return fmt.Errorf("%d cells would take turns with each other, at most %d may: use order: blocks, or several "+
-				"plans", len(g), mostGroup)
+			return fmt.Errorf(
+				"%d cells would take turns with each other, at most %d may: use order: blocks, or several "+
+					"plans", len(g), mostGroup)
 		}
 		if last := s.Port + len(g) - 1; s.Port > 0 && last > 65535 {
 			return fmt.Errorf("port %s: %d cells take turns, each with a port of its own from this one on",

@@ -35,8 +35,8 @@ func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run --sut HOST --tg HOST --rx MODE --tx MODE",
-		Short: "Measure one pair of modes between two hosts",
-		Long: `run measures one pair of modes between two hosts: the TG (traffic generator) sends,
+		Short: "Measure pairs of modes between two hosts",
+		Long: `run measures pairs of modes between two hosts: the TG (traffic generator) sends,
 the SUT (system under test) receives, with one flow or several (--flows).
 
 A HOST is one of

@@ -218,7 +218,7 @@ func (f *Flags) cells() error {
 	for role, names := range map[stream.Role][]string{stream.RX: rx, stream.TX: tx} {
 		for _, n := range names {
 			if _, err := modes.Find(role, n); err != nil {
-				return cli.UsageError(err)
+				return cli.Usagef("--%s: %w", role, err)
 			}
 		}
 	}

@@ -52,35 +52,33 @@ func (r *Runner) flow(ctx context.Context, p matrix.Run, out *outcome) {
 	if out.sutErr = r.SUT.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.RX, addr, cookie), &opened); out.sutErr != nil {
 		return
 	}
-	defer freeEnd(ctx, r.SUT, cmp.Or(r.Close, closeGrace), &out.sutErr)
-	if addr, out.sutErr = r.dataPort(opened); out.sutErr != nil {
+	defer freeEnd(ctx, r.SUT, 0, cmp.Or(r.Close, closeGrace), &out.sutErr)
+	if addr, out.sutErr = r.dataPort(opened, r.Opt.Port); out.sutErr != nil {
 		return
 	}
 	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.TX, addr, cookie), nil); out.tgErr != nil {
 		return
 	}
-	defer freeEnd(ctx, r.TG, cmp.Or(r.Close, closeGrace), &out.tgErr)
+	defer freeEnd(ctx, r.TG, 0, cmp.Or(r.Close, closeGrace), &out.tgErr)
 	r.runBoth(ctx, p, out)
 	out.timeClocks(ctx, r.SUT, r.TG)
 }
 
 // dataPort returns where the TG is to connect: to the SUT's address on the path, and to nowhere
-// else that the SUT may name.
-func (r *Runner) dataPort(o wire.Opened) (string, error) {
+// else that the SUT may name. A port of 0 is any.
+func (r *Runner) dataPort(o wire.Opened, port int) (string, error) {
 	got, err := netip.ParseAddrPort(o.Addr)
 	want, werr := netip.ParseAddr(r.Opt.Addr)
 	switch {
-	case err != nil, werr != nil, got.Addr().Unmap().WithZone("") != want.Unmap().WithZone(""), r.Opt.Port != 0 &&
-		int(got.Port()) != r.Opt.Port:
-		r.SUT.Distrust(fmt.Errorf("open: it listens on %q instead of %s port %d", o.Addr, r.Opt.Addr, r.Opt.Port))
+	case err != nil, werr != nil, got.Addr().Unmap().WithZone("") != want.Unmap().WithZone(""), port != 0 &&
+		int(got.Port()) != port:
+		r.SUT.Distrust(fmt.Errorf("open: it listens on %q instead of %s port %d", o.Addr, r.Opt.Addr, port))
 		return "", r.SUT.Err()
 	}
 	return r.Opt.forTG(got), nil
 }
 
-// runBoth starts both ends on one clock and waits for both. When one fails, the
-// other is called off: it would only wait for nothing. One that does not answer
-// long after its schedule is given up.
+// runBoth starts both ends on one clock and waits for both.
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	follow := countPath(ctx, p.Cell.Path, r.SUT, r.TG)
 	defer func() { follow.end(out) }()
@@ -91,21 +89,34 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
-	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + 2*r.hint() +
-		r.grace()
+	if r.Opt.Bytes == 0 {
+		follow.begin(ctx, startNs+int64(r.Opt.RampUp), window)
+	}
+	r.runEnds(ctx, r.patience(delay+r.Opt.RampUp+window+r.Opt.RampDown),
+		func(h *host.Host) wire.Schedule { return r.schedule(h, startNs, window) }, out)
+}
+
+// patience returns how long an end may take to answer to a run that lasts so long.
+func (r *Runner) patience(run time.Duration) time.Duration {
+	return run + r.wait(peerWait) + r.wait(endGrace) + 2*r.hint() + r.grace()
+}
+
+// runEnds runs both ends of a cell and waits for both. When one fails, the other is called off: it
+// would only wait for nothing. One that does not answer within limit, which is long after its
+// schedule, is given up.
+func (r *Runner) runEnds(ctx context.Context, limit time.Duration, schedule func(*host.Host) wire.Schedule,
+	out *outcome) {
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult
 		err error
 	}
-	if r.Opt.Bytes == 0 {
-		follow.begin(ctx, startNs+int64(r.Opt.RampUp), window)
-	}
+	var of wire.EndRef
 	answers := make(chan answer, 2)
 	var calling sync.WaitGroup // off: none may reach the next run
 	ended := map[*host.Host]chan struct{}{r.SUT: make(chan struct{}), r.TG: make(chan struct{})}
-	call := func(h *host.Host) {
-		a, sch := answer{h: h}, r.schedule(h, startNs, window)
+	call := func(h *host.Host, sch wire.Schedule) {
+		a := answer{h: h}
 		// Aborting goes through OpAbort, so that the end's own account comes back.
 		a.err = h.CallWithin(context.WithoutCancel(ctx), limit, wire.OpRun, sch, &a.res)
 		if a.err == nil {
@@ -114,9 +125,12 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 		close(ended[h])
 		answers <- a
 	}
-	go call(r.SUT)
-	go call(r.TG)
-	off := func(h *host.Host) { calling.Go(func() { callOff(h, ended[h], r.grace()) }) }
+	for h := range ended {
+		sch := schedule(h)
+		of = sch.EndRef
+		go call(h, sch)
+	}
+	off := func(h *host.Host) { calling.Go(func() { callOff(h, of, ended[h], r.grace()) }) }
 	calling.Add(1)
 	stop := context.AfterFunc(ctx, func() { defer calling.Done(); off(r.SUT); off(r.TG) })
 	defer func() {
@@ -203,8 +217,8 @@ func plausible(h *host.Host, sch wire.Schedule, res *wire.EndResult) error {
 
 // callOff aborts the run of an end. One that does not end by that either is given
 // up after grace.
-func callOff(h *host.Host, ended <-chan struct{}, grace time.Duration) {
-	if h.Call(context.Background(), wire.OpAbort, nil, nil) != nil {
+func callOff(h *host.Host, of wire.EndRef, ended <-chan struct{}, grace time.Duration) {
+	if h.Call(context.Background(), wire.OpAbort, of, nil) != nil {
 		return // it is gone, or is now
 	}
 	late := time.NewTimer(grace)
@@ -218,7 +232,7 @@ func callOff(h *host.Host, ended <-chan struct{}, grace time.Duration) {
 
 // freeEnd frees an end, also when the run's context has ended: then one that does not
 // answer within limit is given up.
-func freeEnd(ctx context.Context, h *host.Host, limit time.Duration, err *error) {
+func freeEnd(ctx context.Context, h *host.Host, end int, limit time.Duration, err *error) {
 	freed := make(chan struct{})
 	defer close(freed)
 	stop := context.AfterFunc(ctx, func() {
@@ -232,7 +246,7 @@ func freeEnd(ctx context.Context, h *host.Host, limit time.Duration, err *error)
 		}
 	})
 	defer stop()
-	if cerr := h.Call(context.Background(), wire.OpClose, nil, nil); cerr != nil && *err == nil {
+	if cerr := h.Call(context.Background(), wire.OpClose, wire.EndRef{End: end}, nil); cerr != nil && *err == nil {
 		*err = cerr
 	}
 }

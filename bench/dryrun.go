@@ -21,6 +21,9 @@ import (
 // reason, what is set on the hosts, what is started, the order, and how long it
 // takes. It asks the hosts where it can reach them, and says so where it cannot.
 func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
+	if err := e.turnsFit(); err != nil {
+		return &inputError{err}
+	}
 	missing := func(c plan.Cell) *Missing { return plan.CannotRun(&c, nil) }
 	st, hostErr := e.look(ctx)
 	if hostErr == nil {
@@ -187,13 +190,21 @@ func (p preview) order(w io.Writer) {
 	blocks := map[int][]string{}
 	plan := p.plan()
 	last := 0
-	for _, r := range plan {
-		last = max(last, r.Block)
-		if p.missing(r.Cell) == nil {
-			blocks[r.Block] = append(blocks[r.Block], fmt.Sprint(number[r.Cell.Key()]))
+	for left := plan; len(left) > 0; {
+		start, numbers := matrix.Start(left), []string(nil)
+		left = left[len(start):]
+		last = max(last, start[0].Block)
+		for _, r := range start {
+			if p.missing(r.Cell) == nil {
+				numbers = append(numbers, fmt.Sprint(number[r.Cell.Key()]))
+			}
+		}
+		if text := strings.Join(numbers, "+"); text != "" {
+			blocks[start[0].Block] = append(blocks[start[0].Block], text)
 		}
 	}
 	fmt.Fprintf(w, "\norder of the cells, block by block\n")
+	p.turns(w, plan)
 	if first := calibration(p.spec, p.missing); first != nil {
 		fmt.Fprintf(w, "  first, unpaced runs that the percentages refer to: %d runs of %v, %d of each cell\n",
 			len(first), options(p.spec).calibrationWindow(), calibrationRuns)
@@ -217,6 +228,27 @@ func (p preview) order(w io.Writer) {
 			return
 		}
 		fmt.Fprintf(w, "  block %d%s: %s\n", b, name, strings.Join(blocks[b], " "))
+	}
+}
+
+// turns says who takes turns with whom, and how long that takes.
+func (p preview) turns(w io.Writer, plan []matrix.Run) {
+	turn := p.spec.TurnLength()
+	if turn == 0 {
+		return
+	}
+	o := options(p.spec)
+	told := map[int]bool{}
+	fmt.Fprintf(w, "  cells joined by + are open together and take turns of %v, there and back:\n", turn)
+	for left := plan; len(left) > 0; {
+		start := matrix.Start(left)
+		left = left[len(start):]
+		if first := start[0]; !first.Warmup && first.Group > 0 && !told[first.Group] {
+			told[first.Group] = true
+			fmt.Fprintf(w, "  group %d, %s: a start takes %v, %d turns of each cell\n", first.Group,
+				counted(len(start), "cell", "cells"), o.startLength(start).Round(10*time.Millisecond),
+				2*matrix.RoundsOf(o.window(first), turn))
+		}
 	}
 }
 

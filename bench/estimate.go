@@ -21,10 +21,10 @@ func (s *Session) estimate(plan []matrix.Run) time.Duration {
 // estimateOf returns how long a plan takes where each run is made so many times.
 func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time.Duration {
 	var d time.Duration
-	for _, p := range plan {
-		if s.missing(p.Cell) == nil {
-			d += (s.Runner.Opt.length(p) + overhead) * time.Duration(times(p))
-		}
+	for left := s.made(plan); len(left) > 0; {
+		start := matrix.Start(left)
+		d += (s.Runner.Opt.startLength(start) + time.Duration(len(start))*overhead) * time.Duration(times(start[0]))
+		left = left[len(start):]
 	}
 	if rest := s.Runner.restTime(); rest > 0 {
 		n, _ := s.countRests(plan)
@@ -33,16 +33,24 @@ func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time
 	return d
 }
 
+// made leaves out the runs that cannot be made.
+func (s *Session) made(plan []matrix.Run) (out []matrix.Run) {
+	for _, p := range plan {
+		if s.missing(p.Cell) == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // countRests counts the rests of a plan: one after each run that counts, and one before it where
 // there was none since the last run, or where that had other settings (anew).
 func (s *Session) countRests(planned []matrix.Run) (n, anew int) {
 	known := map[plan.CellKey]inForce{} // a plan has far more runs than cells
 	var last inForce
 	rested, replay := false, 0
-	for _, p := range planned {
-		if s.missing(p.Cell) != nil {
-			continue
-		}
+	for left := s.made(planned); len(left) > 0; left = left[len(matrix.Start(left)):] {
+		p := left[0] // and those that are made together with it
 		k := p.Cell.Key()
 		set, ok := known[k]
 		if !ok {

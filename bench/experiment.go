@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
@@ -84,7 +85,19 @@ func (e *Experiment) mayBegin() error {
 	if err := e.Spec.Untrusted(); err != nil && !e.TrustFile {
 		return &inputError{err}
 	}
+	if err := e.turnsFit(); err != nil {
+		return &inputError{err}
+	}
 	return e.vacant()
+}
+
+// turnsFit refuses turns with what is measured over whole runs.
+func (e *Experiment) turnsFit() error {
+	if e.Spec.TurnLength() == 0 || !e.Power.On() {
+		return nil
+	}
+	return &fault.Error{Op: "power cannot be measured in turns: no instrument tells whose turn it was",
+		How: "use order: blocks, or measure no power (--power '')"}
 }
 
 // vacant refuses a folder that has results, where a new journal is to be begun.

@@ -82,7 +82,7 @@ func (s *Session) noTime(p matrix.Run, l *LossSearch) bool {
 	if p.Trial, p.Warmup = true, !l.Last(); !p.Warmup {
 		rest = 2 * s.Runner.restTime()
 	}
-	return s.lacks(p, 1, rest)
+	return s.lacks([]matrix.Run{p}, 1, rest)
 }
 
 // conclude makes the last trial of a search its run; failed is why that trial ended it.

@@ -13,6 +13,7 @@ import (
 // Options are what the runs of a session have in common.
 type Options struct {
 	Duration time.Duration // of the steady window
+	Turn     time.Duration // of cells that take turns, each time; 0: each run is made by itself
 	// Bytes, unless 0, bounds a flow by its payload instead, all of which is measured;
 	// Duration is the time that it may take then.
 	Bytes    uint64
@@ -63,7 +64,8 @@ func options(s *matrix.Spec) Options {
 	if s.Rest != nil {
 		rest = *s.Rest
 	}
-	return Options{Duration: s.Duration, Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp,
+	return Options{Duration: s.Duration, Turn: s.TurnLength(), Rest: rest, WarmupDuration: s.WarmupDuration,
+		RampUp:   s.RampUp,
 		RampDown: s.RampDown, Port: s.Port,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
 		IdleDrift:   s.Gates.IdleDrift,
@@ -83,6 +85,15 @@ func (st *stage) forCell(c plan.Cell, o Options) Options {
 		o.MTU = c.MTU
 	}
 	return o
+}
+
+// startLength returns how long runs take that are made together.
+func (o Options) startLength(runs []matrix.Run) time.Duration {
+	if runs[0].Group == 0 {
+		return o.length(runs[0])
+	}
+	t := o.timetable(len(runs), o.window(runs[0]), turnDrains, 0)
+	return startDelay + t.length()
 }
 
 // length returns how long a flow lasts.

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/judge"
@@ -44,23 +45,25 @@ func (a *again) ofBlock(p matrix.Run) bool {
 	return a != nil && !a.Alone && !p.Warmup && !p.Calibrates
 }
 
-// block returns the runs at the beginning of a plan that are made together: one, or a block.
+// block returns the runs at the beginning of a plan that are made together: one, those of cells
+// that take turns, or a block.
 func (a *again) block(left []matrix.Run) []matrix.Run {
-	n := 1
+	n := len(matrix.Start(left))
 	for a.ofBlock(left[0]) && n < len(left) && a.ofBlock(left[n]) && left[n].Rep == left[0].Rep {
 		n++
 	}
 	return left[:n]
 }
 
-// play makes what [again.block] returned, each run as turn does, which reports whether to make one
-// of no block again. A block is made again as a whole, at most so many times; repeat hears of each
-// of its runs before. It returns the runs of a block that counts.
+// play makes what [again.block] returned, each run, or those of cells that take turns, as turn
+// does: it reports whether to make some of no block again. A block is made again as a whole, at
+// most so many times; repeat hears of each of its runs before. It returns the runs of a block that
+// counts.
 func (a *again) play(runs []matrix.Run, replace int, repeat func(matrix.Run),
-	turn func(matrix.Run) (rec *results.Record, again bool, err error)) (count []results.Record, err error) {
+	turn func([]matrix.Run) (made []results.Record, again bool, err error)) (count []results.Record, err error) {
 	if !a.ofBlock(runs[0]) {
 		for more := true; more; {
-			if _, more, err = turn(runs[0]); err != nil {
+			if _, more, err = turn(runs); err != nil {
 				return nil, err
 			}
 		}
@@ -69,17 +72,8 @@ func (a *again) play(runs []matrix.Run, replace int, repeat func(matrix.Run),
 	rep := runs[0].Rep
 	number, _ := a.blocks.Next(rep)
 	for {
-		count = nil
-		for _, p := range runs {
-			p.Try = number
-			rec, _, err := turn(p)
-			if err != nil {
-				return nil, err
-			}
-			if rec != nil {
-				a.blocks.Add(rec)
-				count = append(count, *rec)
-			}
+		if count, err = a.try(runs, number, turn); err != nil {
+			return nil, err
 		}
 		next, again := a.blocks.Next(rep)
 		if !again {
@@ -94,6 +88,30 @@ func (a *again) play(runs []matrix.Run, replace int, repeat func(matrix.Run),
 			repeat(p)
 		}
 	}
+}
+
+// try makes the runs of a block once, and takes note of what spoilt them.
+func (a *again) try(runs []matrix.Run, number int,
+	turn func([]matrix.Run) (made []results.Record, again bool, err error)) (count []results.Record, err error) {
+	runs = slices.Clone(runs)
+	for i := range runs {
+		runs[i].Try = number
+	}
+	for left := runs; len(left) > 0; {
+		start := matrix.Start(left)
+		left = left[len(start):]
+		made, _, err := turn(start)
+		if err != nil {
+			return nil, err
+		}
+		for i := range made {
+			if rec := &made[i]; !rec.Warmup { // a search's trials are none of the block
+				a.blocks.Add(rec)
+				count = append(count, *rec)
+			}
+		}
+	}
+	return count, nil
 }
 
 // whole returns all runs of a block, also those that an earlier session made.

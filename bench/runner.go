@@ -39,9 +39,11 @@ type Runner struct {
 
 	env   *hostSnapshots // what the hosts are like; nil: nobody asks
 	rests *restMeter
-	seq   int
-	now   inForce            // what is set on the hosts
-	lost  map[*host.Host]int // runs on end in which its agent was lost
+	// how long what is under way at a turn's end takes to arrive, by the groups that had turns
+	drains map[string]time.Duration
+	seq    int
+	now    inForce            // what is set on the hosts
+	lost   map[*host.Host]int // runs on end in which its agent was lost
 }
 
 // Run runs one repetition and returns its record; what went wrong is in the

@@ -84,18 +84,13 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	s.rates.want(plan)
 	s.applyCommon(ctx, plan)
 	s.Again.begin()
-	turn := func(p matrix.Run) (rec *results.Record, again bool, err error) {
+	turn := func(start []matrix.Run) (made []results.Record, again bool, err error) {
 		if err := context.Cause(ctx); err != nil {
 			return nil, false, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
 		}
-		if s.leavesOut(p) {
-			return nil, false, nil
-		}
-		made, again, err := s.turn(ctx, p)
-		if recs = append(recs, made...); err != nil {
-			return nil, false, err
-		}
-		return &recs[len(recs)-1], again, nil
+		made, again, err = s.start(ctx, start)
+		recs = append(recs, made...)
+		return made, again, err
 	}
 	for left := plan; len(left) > 0; {
 		block := s.Again.block(left)
@@ -121,7 +116,7 @@ func (s *Session) repeat(p matrix.Run) {
 // leavesOut reports whether a run of the plan is not made: its cell is known well enough, or there
 // is no time for it; or its block is made again, and its cell, on record already, cannot run.
 func (s *Session) leavesOut(p matrix.Run) bool {
-	if p.Try > 1 && s.missing(p.Cell) != nil {
+	if s.onRecord(p) {
 		return true
 	}
 	if s.Enough.done(p) {
@@ -135,6 +130,25 @@ func (s *Session) leavesOut(p matrix.Run) bool {
 		return true
 	}
 	return false
+}
+
+// onRecord reports whether a run's block is made again, and its cell, on record already, cannot
+// run.
+func (s *Session) onRecord(p matrix.Run) bool { return p.Try > 1 && s.missing(p.Cell) != nil }
+
+// start makes the next run of the plan, or those that take turns, unless they are left out.
+func (s *Session) start(ctx context.Context, runs []matrix.Run) (made []results.Record, again bool, err error) {
+	switch {
+	case runs[0].Group > 0:
+		left := slices.DeleteFunc(slices.Clone(runs), s.onRecord)
+		if len(left) == 0 {
+			return nil, false, nil
+		}
+		return s.together(ctx, left)
+	case s.leavesOut(runs[0]):
+		return nil, false, nil
+	}
+	return s.turn(ctx, runs[0])
 }
 
 // turn makes a run of the plan, writes it into the journal and tells all who steer by it. A search
@@ -160,6 +174,11 @@ func (s *Session) turn(ctx context.Context, p matrix.Run) (made []results.Record
 		return append(made, rec), false, err
 	}
 	again = s.Again.wants(&rec, s.Gates.Replacements())
+	return append(made, s.tell(p, rec, again)), again, nil
+}
+
+// tell tells all who steer by a run's record, which is in the journal, and returns what they keep.
+func (s *Session) tell(p matrix.Run, rec results.Record, again bool) results.Record {
 	if again {
 		s.repeat(p)
 	}
@@ -173,7 +192,7 @@ func (s *Session) turn(ctx context.Context, p matrix.Run) (made []results.Record
 	if s.Journal != nil {
 		outline(&rec)
 	}
-	return append(made, rec), again, nil
+	return rec
 }
 
 // one makes a run, or records why it cannot be, and judges it.
@@ -215,12 +234,17 @@ func (s *Session) run(ctx context.Context, p matrix.Run) results.Record {
 		ctx = context.WithoutCancel(ctx)
 	}
 	rec := s.Runner.Run(ctx, p)
+	s.took(begun, &rec)
+	return rec
+}
+
+// took takes note of how long a run took.
+func (s *Session) took(begun time.Time, rec *results.Record) {
 	// The mode has tried before the plan whether it can run here, and nothing was missing.
 	rec.Blocked = rec.Verdict == results.Unsupported
 	if rec.Verdict == results.OK || rec.Verdict == results.Invalid { // what hung says nothing of the others
 		s.longest = max(s.longest, time.Since(begun))
 	}
-	return rec
 }
 
 func (s *Session) missing(c plan.Cell) *Missing {

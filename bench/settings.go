@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,8 +24,14 @@ import (
 func (r *Runner) Settings(c plan.Cell) (sut, tg plan.Settings) {
 	sut, tg = settingsOf(r.Opt, c)
 	tg.OnlyNamespace = !tg.IsZero() && r.SUT.SameMachine(r.TG)
+	if r.loopback() && r.Opt.Turn > 0 { // one namespace, whose sysctl one end sets
+		tg.Values = slices.DeleteFunc(slices.Clone(tg.Values), func(x plan.Setting) bool { return x == goesOn })
+	}
 	return sut, tg
 }
+
+// goesOn lets TCP go on after others' turns where it was.
+var goesOn = plan.Setting{Name: "sysctl net.ipv4.tcp_slow_start_after_idle", Value: "0"}
 
 func settingsOf(o Options, c plan.Cell) (sut, tg plan.Settings) {
 	of := func(role stream.Role, s matrix.Settings, dev string, upper *Upper) plan.Settings {
@@ -32,6 +39,9 @@ func settingsOf(o Options, c plan.Cell) (sut, tg plan.Settings) {
 			c.MTU = 0 // loopback has it, and takes no other
 		}
 		w := s.Of(role, c)
+		if o.Turn > 0 && !slices.ContainsFunc(w.Values, func(x plan.Setting) bool { return x.Name == goesOn.Name }) {
+			w.Values = append(slices.Clip(w.Values), goesOn)
+		}
 		if !w.IsZero() {
 			w.Dev, w.Upper = dev, upper.name()
 		}

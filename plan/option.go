@@ -30,6 +30,7 @@ type Option struct {
 	Also    string      // another option that the flag chooses too, unless that is given itself
 	Since   int         // schema version of the first records that have it; 0: all have
 	Many    string      // joins the values of a flag that may be given several times
+	Places  bool        // it chooses CPUs or queues
 
 	concerns func(stream.Mode) bool // nil: any mode
 	besides  func(stream.Mode) bool // it means nothing where one of the modes is such; nil: none is

@@ -205,26 +205,29 @@ var Options = []Option{
 		Takes: fmt.Sprintf("frames in 1..%d", stream.MaxBurst), value: number(func(c *Cell) *int { return &c.Burst },
 			within(1, stream.MaxBurst), func(raw string) string { return cmp.Or(raw, "1") })},
 
-	{Name: "generator_cpus", Since: 3, Type: "CPUs",
+	{Name: "generator_cpus", Since: 3, Places: true, Type: "CPUs",
 		Help: "CPUs of the TG that generate frames independently, such as 2-5 (default: that of the sender's thread)",
 		Kind: OfPath, Role: stream.TX, concerns: ofFrames,
 		Takes: "a list of CPUs, such as 2-5 or 2,3", value: cpus(func(c *Cell) *string { return &c.GenCPUs })},
 
-	{Name: "queue", Since: 3, Type: "int", Help: "RX queue of the flow: zero-copy modes take it over (default: " +
-		"the last); flows of other modes are steered to it (default: not steered)",
+	{Name: "queue", Since: 3, Places: true, Type: "int",
+		Help: "RX queue of the flow: zero-copy modes take it over (default: " +
+			"the last); flows of other modes are steered to it (default: not steered)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.Queue },
 			within(0, 65535))},
-	{Name: "flows", Since: 3, Type: "int", Help: "parallel flows, measured together, each with its own thread, " +
-		"or that of its queue where the mode takes queues over (default: 1)", Kind: OfPath,
+	{Name: "flows", Since: 3, Places: true, Type: "int",
+		Help: "parallel flows, measured together, each with its own thread, " +
+			"or that of its queue where the mode takes queues over (default: 1)", Kind: OfPath,
 		Takes: fmt.Sprintf("flows in 1..%d", stream.MaxFlows), value: number(func(c *Cell) *int { return &c.Flows },
 			within(1, stream.MaxFlows), orOne)},
-	{Name: "queues", Since: 3, Type: "int", Help: "number of RX queues to spread the flows over, starting at " +
-		"--queue, else the last ones (default: one per flow for modes that take queues over, else as found)",
+	{Name: "queues", Since: 3, Places: true, Type: "int",
+		Help: "number of RX queues to spread the flows over, starting at " +
+			"--queue, else the last ones (default: one per flow for modes that take queues over, else as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: fmt.Sprintf("RX queues in 1..%d, at most as many as flows", stream.MaxFlows),
 		value: count(func(c *Cell) *int { return &c.Queues }, 1, stream.MaxFlows)},
-	{Name: "steer_queue", Since: 3, Type: "int",
+	{Name: "steer_queue", Since: 3, Places: true, Type: "int",
 		Help: "negative control: steer the flow to this RX queue instead; must be reported as copied", Kind: OfPath,
 		Role: stream.RX, concerns: stream.Mode.TakesQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo },

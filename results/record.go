@@ -56,6 +56,7 @@ type Record struct {
 	Limit    plan.LimitedBy `json:"limit,omitempty"` // what kept it from being faster; empty: not known
 	Warnings []string       `json:"warnings,omitempty"`
 
+	Turns    *Turns    `json:"turns,omitempty"`     // nil: the run was made by itself
 	LossFree *LossFree `json:"loss_free,omitempty"` // where the cell looks for a rate; of the run that ended the search
 
 	Source string   `json:"source,omitempty"` // where a published figure was published; empty for runs of our own

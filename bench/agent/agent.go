@@ -46,8 +46,13 @@ type agent struct {
 	processes survey.Processes // of the host, when the agent was greeted
 	began     time.Time        // then
 
-	mu     sync.Mutex
-	end    *endpoint.End
+	mu   sync.Mutex
+	ends map[int]*heldEnd // that are open, by their numbers
+}
+
+// heldEnd is an end that is open.
+type heldEnd struct {
+	*endpoint.End
 	cancel context.CancelCauseFunc // of the run under way; nil when there is none
 	used   bool                    // the end has run
 	off    bool                    // the end was called off before its run
@@ -83,12 +88,12 @@ func (a *agent) serve(ctx context.Context, in io.Reader) (err error) {
 // shutdown ends what runs, waits for it, and restores the host. An answer that
 // nobody takes does not hold it up.
 func (a *agent) shutdown() error {
-	a.abort()
+	a.abort(nil)
 	a.running.Wait()
 	done := make(chan struct{})
 	defer close(done)
 	go a.sayEnding(done)
-	err := errors.Join(a.closeEnd(), a.leased.restore(), a.path.close())
+	err := errors.Join(a.closeEnds(), a.leased.restore(), a.path.close())
 	a.inbox.close()
 	answered := make(chan struct{})
 	go func() { a.replying.Wait(); close(answered) }()
@@ -192,11 +197,8 @@ func (a *agent) answer(req wire.Request) (any, error) {
 		return a.takeRest()
 	case wire.OpPathOpen:
 		return a.path.open(req)
-	case wire.OpAbort:
-		a.abort()
-		return struct{}{}, nil
-	case wire.OpClose:
-		return struct{}{}, a.closeEnd()
+	case wire.OpAbort, wire.OpClose:
+		return a.leave(req)
 	}
 	return nil, fmt.Errorf("unknown request %q", req.Op)
 }
@@ -279,14 +281,20 @@ func (a *agent) open(req wire.Request) (any, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.end != nil {
+	switch {
+	case a.ends[s.End] != nil:
 		return nil, errors.New("an end is already open: close it first")
+	case s.End < 0 || s.End >= wire.MostEnds:
+		return nil, fmt.Errorf("open: end %d, not 0 to %d", s.End, wire.MostEnds-1)
 	}
 	end, err := endpoint.Open(s)
 	if err != nil {
 		return nil, err
 	}
-	a.end, a.used, a.off = end, false, false
+	if a.ends == nil {
+		a.ends = map[int]*heldEnd{}
+	}
+	a.ends[s.End] = &heldEnd{End: end}
 	a.look(s)
 	if s.Role == stream.RX {
 		return wire.Opened{Addr: end.Addr().String()}, nil
@@ -297,26 +305,30 @@ func (a *agent) open(req wire.Request) (any, error) {
 // startRun answers when the run has ended.
 func (a *agent) startRun(ctx context.Context, req wire.Request) error {
 	var sch wire.Schedule
-	if err := req.Decode(&sch); err != nil {
+	err := req.Decode(&sch)
+	if err == nil && sch.Turns != nil {
+		err = sch.Turns.Check()
+	}
+	if err != nil {
 		return a.refuse(req, err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.end == nil || a.used {
+	end := a.ends[sch.End]
+	if end == nil || end.used {
 		return a.refuse(req, errors.New("run: no open end is left to run"))
 	}
 	rctx, cancel := context.WithCancelCause(ctx)
-	a.cancel, a.used = cancel, true
-	if a.off {
+	end.cancel, end.used = cancel, true
+	if end.off {
 		cancel(stream.ErrAborted)
 	}
-	end := a.end
 	a.running.Go(func() {
 		defer lease.OnPanic()
 		res := end.Run(rctx, sch)
 		a.warn(&res)
 		a.mu.Lock()
-		a.cancel = nil
+		end.cancel = nil
 		a.mu.Unlock()
 		cancel(nil)
 		// A broken output means that the controller is gone; the input ends too.
@@ -325,28 +337,55 @@ func (a *agent) startRun(ctx context.Context, req wire.Request) error {
 	return nil
 }
 
-// abort ends the run under way. The abort of an open end may overtake its run:
-// then that ends at once.
-func (a *agent) abort() {
+// leave ends the run of an end, or frees it.
+func (a *agent) leave(req wire.Request) (any, error) {
+	var of wire.EndRef
+	if len(req.Params) > 0 {
+		if err := req.Decode(&of); err != nil {
+			return nil, err
+		}
+	}
+	if req.Op == wire.OpAbort {
+		a.abort(&of.End)
+		return struct{}{}, nil
+	}
+	return struct{}{}, a.closeEnd(of.End)
+}
+
+// abort ends the run under way of an end; nil: of all. The abort of an open end may overtake its
+// run: then that ends at once.
+func (a *agent) abort(only *int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.off = a.end != nil
-	if a.cancel != nil {
-		a.cancel(stream.ErrAborted)
+	for n, end := range a.ends {
+		if only != nil && n != *only {
+			continue
+		}
+		if end.off = true; end.cancel != nil {
+			end.cancel(stream.ErrAborted)
+		}
 	}
 }
 
-// closeEnd frees the end, which must not be running.
-func (a *agent) closeEnd() error {
+// closeEnd frees an end, which must not be running.
+func (a *agent) closeEnd(n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.cancel != nil {
+	end := a.ends[n]
+	switch {
+	case end == nil:
+		return nil
+	case end.cancel != nil:
 		return errors.New("close: the flow is still running: abort it first")
 	}
-	if a.end == nil {
-		return nil
+	delete(a.ends, n)
+	return end.Close()
+}
+
+// closeEnds frees all ends, the last first: what it changed stands on what those before it did.
+func (a *agent) closeEnds() (err error) {
+	for n := wire.MostEnds - 1; n >= 0; n-- {
+		err = errors.Join(err, a.closeEnd(n))
 	}
-	err := a.end.Close()
-	a.end = nil
 	return err
 }

@@ -145,7 +145,8 @@ func (c *client) flows() {
 	await.Until(c.t, "payload", func() bool {
 		c.agent.mu.Lock()
 		defer c.agent.mu.Unlock()
-		return c.agent.end != nil && c.agent.end.Progress() > 0
+		end := c.agent.ends[0]
+		return end != nil && end.Progress() > 0
 	})
 }
 

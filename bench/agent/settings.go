@@ -39,7 +39,7 @@ func (a *agent) set(req wire.Request) (any, error) {
 		return nil, unsettable(err)
 	}
 	a.mu.Lock()
-	open := a.end != nil
+	open := len(a.ends) > 0
 	a.mu.Unlock()
 	if open {
 		return nil, errors.New("set: an end is open: close it first")

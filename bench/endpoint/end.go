@@ -195,10 +195,7 @@ func (e *End) Close() error {
 	if e.payload != nil {
 		err = errors.Join(err, e.payload.Close())
 	}
-	if e.place != nil {
-		err = errors.Join(err, e.place.Undo())
-		e.place = nil
-	}
+	err = errors.Join(err, e.undoPlacement())
 	e.meters.close()
 	return errors.Join(err, e.probes.close(), e.profiler.close())
 }

@@ -27,6 +27,8 @@ func (r *run) judge(err error) wire.EndResult {
 	res.PeerBytes = r.end.peerBytes()
 	if ns := r.endNs(); ns > 0 {
 		res.FlowNs = ns - r.startNs
+	}
+	if res.FlowNs > 0 && r.turns == nil { // else the process has flows of others, too
 		res.ProcUserS = float64(r.usage[1].UserNs-r.usage[0].UserNs) / 1e9
 		res.ProcSysS = float64(r.usage[1].SysNs-r.usage[0].SysNs) / 1e9
 	}
@@ -34,6 +36,7 @@ func (r *run) judge(err error) wire.EndResult {
 		res.FromNs, res.ToNs = r.from.atNs, r.to.atNs
 		res.Window = sum(r.to.flows).Sub(sum(r.from.flows))
 	}
+	res.Turns = r.turns.result()
 	r.profiled(&res)
 	if r.end.port != nil {
 		if res.Strangers = r.end.port.Strangers(); res.Strangers > 0 {
@@ -80,6 +83,9 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 		MaxCopied: r.sch.MaxCopiedFrac, Start: r.sch.StartNs, From: r.sch.FromNs, To: r.sch.ToNs, Opened: r.startNs,
 		ReadFrom: res.FromNs, ReadTo: res.ToNs, Window: res.Window, Layout: r.layout(),
 		TimedBPF: r.to.timed.Since(r.from.timed)}
+	if t := res.Turns; t != nil {
+		e.Turns = &end.Turns{Turns: t.Turns, Missed: t.Missed, Late: t.Late}
+	}
 	if r.lastOpen != nil {
 		e.LastOpen = &r.lastOpen.N
 	}
@@ -173,7 +179,7 @@ func verdictOf(err error) results.Verdict {
 // fillFlow fills the figures of the flows themselves.
 func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	w := sum(r.to.flows).Sub(sum(r.from.flows))
-	seconds := float64(r.to.atNs-r.from.atNs) / 1e9
+	seconds := r.turns.seconds(w.Bytes, float64(r.to.atNs-r.from.atNs)/1e9)
 	gbps := float64(w.Bytes) * 8 / 1e9 / seconds
 	total := r.end.Progress()
 	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps

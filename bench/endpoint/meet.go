@@ -38,7 +38,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.countHelpers()
-	r.stall = newStallWatch(r.end, orDefault(r.sch.StallNs, defaultStall))
+	r.stall = newStallWatch(r.end, orDefault(r.sch.StallNs, defaultStall)+longestOff(r.sch))
 	if !r.end.path.Kind.Packets() {
 		r.congestion, _ = sock.Congestion(r.end.first().Conn.FD)
 	}

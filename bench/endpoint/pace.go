@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,7 +18,7 @@ const paceLead = 100 * time.Millisecond
 // paceBegins returns when the payload of a paced flow begins to be due, on this host's clock. Both
 // ends know it from the schedule, each in its own time; 0: they have none in common.
 func paceBegins(s wire.Schedule) int64 {
-	if s.StartNs == 0 || s.FromNs <= s.StartNs {
+	if s.StartNs == 0 || s.FromNs <= s.StartNs || s.Turns != nil {
 		return 0
 	}
 	return s.StartNs + min((s.FromNs-s.StartNs)/4, int64(paceLead))
@@ -26,6 +27,10 @@ func paceBegins(s wire.Schedule) int64 {
 // pace paces a sender's flow, if that was asked for.
 func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
 	conn.Pace = stream.NewPace(w.first().opts.Socket.PaceBitsPS)
+	if t := s.Turns; t != nil { // of a clock of its own, which stands still outside of them
+		conn.Pace = conn.Pace.InTurns(stream.NewTurns(t.AtNs, duration(t.OnNs), counter.Monotonic))
+		return
+	}
 	if w.end.path.Kind.Packets() {
 		conn.Pace.InSmallPieces(w.end.opts.MessageBytes)
 	}

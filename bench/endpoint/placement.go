@@ -5,6 +5,8 @@ package endpoint
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -40,13 +42,69 @@ func (e *End) placeSoftirq() (err error) {
 	if e.path.Kind == stream.Frame && e.spec.Role == stream.TX && !e.opts.Frames.Returns {
 		return nil // nothing comes to it
 	}
-	if e.place, err = e.putSoftirq(want); err != nil {
+	if e.place, err = e.putShared(want); err != nil {
 		if b := (*lease.Busy)(nil); errors.As(err, &b) {
 			return err
 		}
 		return e.noLayout(err)
 	}
 	return nil
+}
+
+// placements are those that several ends of this process have together, by what they want.
+var placements struct {
+	sync.Mutex
+	held map[string]*sharedPlacement
+}
+
+type sharedPlacement struct {
+	*place.Placement
+	ends int
+}
+
+// putShared puts the softirq where the first of several ends that have turns wants it; the others
+// find it there.
+func (e *End) putShared(want place.Want) (*place.Placement, error) {
+	if !e.spec.Shares {
+		return e.putSoftirq(want)
+	}
+	placements.Lock()
+	defer placements.Unlock()
+	key := fmt.Sprintf("%s %v", e.spec.Dev, want)
+	s := placements.held[key]
+	if s == nil {
+		p, err := e.putSoftirq(want)
+		if err != nil {
+			return nil, err
+		}
+		if placements.held == nil {
+			placements.held = map[string]*sharedPlacement{}
+		}
+		s = &sharedPlacement{Placement: p}
+		placements.held[key] = s
+	}
+	s.ends++
+	return s.Placement, nil
+}
+
+// undoPlacement takes back where the softirq was put, of several ends with the last of them.
+func (e *End) undoPlacement() error {
+	p := e.place
+	if e.place = nil; p == nil {
+		return nil
+	}
+	placements.Lock()
+	defer placements.Unlock()
+	for key, s := range placements.held {
+		if s.Placement != p {
+			continue
+		}
+		if s.ends--; s.ends > 0 {
+			return nil
+		}
+		delete(placements.held, key)
+	}
+	return p.Undo()
 }
 
 // putSoftirq leaves frames to threads where there are no interrupts: RPS never sees what a program
@@ -78,6 +136,7 @@ func (e *End) noLayout(err error) error {
 // TCP flows also as found.
 func (r *run) watchSoftirq() {
 	switch fds := r.end.streams(); {
+	case r.turns != nil: // what is seen would be of all turns
 	case r.end.place != nil:
 		r.watch = place.StartWatch(r.end.sockets()...)
 	case len(fds) > 0 && r.sch.ToNs > 0: // there is a window

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/rounds"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
@@ -44,6 +45,8 @@ type run struct {
 	warnings   []string
 
 	softnet map[int]uint64 // packets that each CPU of the host processed, under a CPU layout
+
+	turns *turnReader // nil: the end is on all the time
 }
 
 // edge is the counters at one end of the window.
@@ -96,8 +99,12 @@ func (r *run) do(ctx context.Context) error {
 	}()
 	stop := context.AfterFunc(ctx, r.end.abort)
 	defer stop()
-	r.startSampler()
-	r.startFlowSampler()
+	if r.sch.Turns == nil {
+		r.startSampler()
+		r.startFlowSampler()
+	}
+	r.startTurns(ctx)
+	defer r.turns.stop()
 	defer r.tcp.Stop() // before the sockets are closed, which finish does
 	if err := r.end.profiler.start(); err != nil {
 		r.warnings = append(r.warnings, err.Error())
@@ -215,7 +222,7 @@ func (r *run) endNs() (ns int64) {
 // begun so much before its time, it ends in time also on a slow machine.
 func (r *run) rehearse() int64 {
 	var e edge
-	if r.take(&e, false) != nil {
+	if r.turns != nil || r.take(&e, false) != nil { // before turns nothing passes
 		return 0
 	}
 	return min(e.host.TookNs+e.probe.tookNs+e.tallyNs(), (r.sch.FromNs-r.startNs)/2)
@@ -237,6 +244,9 @@ func (r *run) take(e *edge, end bool) error {
 		Sends:   r.end.spec.Role == stream.TX,
 		Threads: r.end.threads(), End: end, PMU: r.pmu, DRAM: r.dram, Pollers: r.pollers, Groups: r.groups,
 		Tasks: r.taskReader()}
+	if r.turns != nil {
+		return r.turns.take(e, cfg)
+	}
 	if end {
 		e.napis = r.napis()
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
@@ -273,10 +283,9 @@ func (r *run) host() results.Host {
 	if !r.from.taken || !r.to.taken {
 		return h
 	}
+	r.turns.between(&r.from.host, &r.to.host)
 	rows, change := counter.Delta(r.from.host, r.to.host)
-	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), results.PacketSizes(rows), fragments(),
-		r.nic.figures(r.nic.of(r.from.tally), r.nic.of(r.to.tally), float64(r.to.atNs-r.from.atNs)/1e9),
-		r.tallied(&h, change.Idle), h.Metrics)
+	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), r.ofInterface(&h, rows, change.Idle), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	h.Metrics = append(h.Metrics, change.Background(r.flowCPUs(change))...)
 	enterCounters(&h, change.Figures())
@@ -287,6 +296,7 @@ func (r *run) host() results.Host {
 	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))
 	r.placed(&h, change)
 	r.fillFlow(&h, change)
+	r.turns.scale(&h, change.CPU.WallS)
 	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)
 	r.warnings = append(r.warnings, warn...)
 	r.addSegments(&h)
@@ -294,4 +304,15 @@ func (r *run) host() results.Host {
 		h.Probes.Flow, h.Probes.FlowCores = thinFlow(h.Series), drawn
 	}
 	return h
+}
+
+// ofInterface computes what is counted of the interface and the whole host. Of an end with turns
+// that would be of all that had turns.
+func (r *run) ofInterface(h *results.Host, rows []measure.Metric, idle []string) []measure.Metric {
+	if r.turns != nil {
+		return nil
+	}
+	return slices.Concat(results.PacketSizes(rows), fragments(),
+		r.nic.figures(r.nic.of(r.from.tally), r.nic.of(r.to.tally), float64(r.to.atNs-r.from.atNs)/1e9),
+		r.tallied(h, idle))
 }

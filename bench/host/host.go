@@ -243,7 +243,7 @@ func (h *Host) CallWithin(ctx context.Context, limit time.Duration, op wire.Op, 
 	err := l.call(ctx, cmp.Or(limit, l.limits.of(op)), op, params, result)
 	if s, ok := params.(plan.Settings); ok && op == wire.OpSet && err == nil && s.IsZero() {
 		l.mu.Lock()
-		delete(l.holds, op)
+		delete(l.holds, hold{op: op})
 		l.mu.Unlock()
 	}
 	return err

@@ -32,7 +32,7 @@ type link struct {
 	mu      sync.Mutex
 	nextID  int
 	waiting map[int]chan wire.Response
-	holds   map[wire.Op]bool // by these it may hold something that it must take back
+	holds   map[hold]bool // by these it may hold something that it must take back
 
 	closing chan struct{} // closed when its input is ended
 	endOnce sync.Once
@@ -44,6 +44,12 @@ type link struct {
 	done    chan struct{} // closed with exit and itself set
 }
 
+// hold is a request by which an agent may hold something.
+type hold struct {
+	op  wire.Op
+	end int // of [wire.OpOpen]
+}
+
 func (h *Host) newLink(p *process) *link {
 	far, by := h.Spec.Far(), ""
 	if far {
@@ -51,7 +57,7 @@ func (h *Host) newLink(p *process) *link {
 	}
 	l := &link{name: h.Spec.Name, spec: h.spec, by: by, limits: h.opt.Limits.orUsual(far, h.Spec.Patient), proc: p,
 		enc:     wire.NewEncoder(p.stdin),
-		waiting: map[int]chan wire.Response{}, holds: map[wire.Op]bool{}, closing: make(chan struct{}),
+		waiting: map[int]chan wire.Response{}, holds: map[hold]bool{}, closing: make(chan struct{}),
 		ending: make(chan struct{}, 1),
 		gone:   make(chan struct{}), done: make(chan struct{})}
 	go l.read(p.stdout)
@@ -69,7 +75,7 @@ func (l *link) call(ctx context.Context, limit time.Duration, op wire.Op, params
 	defer timer.Stop()
 	select {
 	case r := <-answer:
-		return l.take(op, r, result)
+		return l.take(op, r, params, result)
 	case <-l.gone:
 		return l.dead
 	case <-ctx.Done():
@@ -82,11 +88,11 @@ func (l *link) call(ctx context.Context, limit time.Duration, op wire.Op, params
 }
 
 // take gives the caller what the agent said, once it makes sense.
-func (l *link) take(op wire.Op, r wire.Response, result any) error {
+func (l *link) take(op wire.Op, r wire.Response, params, result any) error {
 	if r.Error != nil {
 		return r.Error
 	}
-	l.settle(op)
+	l.settle(op, params)
 	if result == nil {
 		return nil
 	}
@@ -141,23 +147,27 @@ func (l *link) owe(op wire.Op, params any) {
 	switch op {
 	case wire.OpSet:
 		if s, ok := params.(plan.Settings); !ok || !s.IsZero() {
-			l.holds[op] = true
+			l.holds[hold{op: op}] = true
 		}
-	case wire.OpOpen, wire.OpFinish, wire.OpRestore:
-		l.holds[op] = true
+	case wire.OpOpen:
+		s, _ := params.(wire.EndSpec)
+		l.holds[hold{op, s.End}] = true
+	case wire.OpFinish, wire.OpRestore:
+		l.holds[hold{op: op}] = true
 	}
 }
 
 // settle notes that it has answered well, and so holds it no more. That a lease is
 // back is noted by [Host.CallWithin], which knows what was asked for.
-func (l *link) settle(op wire.Op) {
+func (l *link) settle(op wire.Op, params any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch op {
 	case wire.OpClose:
-		delete(l.holds, wire.OpOpen)
+		of, _ := params.(wire.EndRef)
+		delete(l.holds, hold{wire.OpOpen, of.End})
 	case wire.OpFinish, wire.OpRestore:
-		delete(l.holds, op)
+		delete(l.holds, hold{op: op})
 	}
 }
 

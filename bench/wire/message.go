@@ -40,8 +40,8 @@ const (
 	OpRestore Op = "restore" // RestoreParams -> []lease.Report; as OpFinish, for people who ask
 	OpOpen    Op = "open"    // EndSpec -> Opened; prepares one end of a flow
 	OpRun     Op = "run"     // Schedule -> EndResult; answered when the flow has ended
-	OpAbort   Op = "abort"   // nothing -> nothing; ends the flow, OpRun is still answered
-	OpClose   Op = "close"   // nothing -> nothing; frees the end
+	OpAbort   Op = "abort"   // EndRef, or nothing -> nothing; ends the flow, OpRun is still answered
+	OpClose   Op = "close"   // EndRef, or nothing -> nothing; frees the end
 )
 
 // Request is one line from the controller.
@@ -252,6 +252,7 @@ type Route struct {
 
 // EndSpec is one end of a flow.
 type EndSpec struct {
+	EndRef
 	Role stream.Role `json:"role"`
 	Cell plan.Cell   `json:"cell"`          // what was chosen; the other end's mode may be missing
 	Addr string      `json:"addr"`          // RX: where to listen; TX: the receiver's data port
@@ -263,6 +264,7 @@ type EndSpec struct {
 	Flows       []FlowSpec `json:"flows"`
 	MeasureCPUs []int      `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int        `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
+	Shares      bool       `json:"shares,omitempty"`       // with other ends of the agent, where its softirq is put
 
 	Pair *Pair `json:"pair,omitempty"` // nil: the ends' interfaces are none
 }
@@ -297,6 +299,7 @@ type Opened struct {
 // nanoseconds. 0 leaves an event to the flow: it starts at once, is measured
 // from its first to its last byte, and stops after Duration.
 type Schedule struct {
+	EndRef
 	StartNs int64 `json:"start_ns,omitempty"` // the sender connects
 	FromNs  int64 `json:"from_ns,omitempty"`  // the steady window begins
 	ToNs    int64 `json:"to_ns,omitempty"`    // and ends
@@ -312,6 +315,8 @@ type Schedule struct {
 	StallNs       int64 `json:"stall_ns,omitempty"`        // no byte for so long fails the run; 0: 10 s
 	GraceNs       int64 `json:"grace_ns,omitempty"`        // after the stop, how long the end of flow may take; 0: 10 s
 	MaxCopiedFrac Frac  `json:"max_copied_frac,omitempty"` // of a zero-copy run; nil: 0.01
+
+	Turns *Turns `json:"turns,omitempty"` // nil: the end is on all the time
 }
 
 // Frac is a fraction that may be absent.
@@ -343,7 +348,8 @@ type EndResult struct {
 	Warnings  []string        `json:"warnings,omitempty"`
 	Flags     []string        `json:"flags,omitempty"`
 	// of the measured CPUs in the window, as pprof has it; at most MaxProfile
-	Profile []byte `json:"profile,omitempty"`
+	Profile []byte       `json:"profile,omitempty"`
+	Turns   *TurnsResult `json:"turns,omitempty"` // nil: there were none
 }
 
 // MaxProfile bounds a run's profile of one end, in bytes: with it and the most points of series, an

@@ -62,8 +62,8 @@ changes the limits (docs/matrix.md).`,
 	}
 	spec := matrix.New()
 	spec.Repetitions, spec.Duration = 8, 0
-	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "repetitions", "seed", "rest",
-		"sample_interval", "stall")
+	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "repetitions", "seed", "order",
+		"turn", "rest", "sample_interval", "stall")
 	f.Cell.Congestion = "cubic" // whatever the hosts' default is
 	f.power.AddFlags(cmd, 2*time.Second, time.Second)
 	fs := cmd.Flags()

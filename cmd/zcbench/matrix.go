@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
+	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
@@ -67,6 +68,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 		"contact an address or open a path, and all its sysctls: read the file first")
 	cli.AddOptions(cmd, &f.chosen, func(o *plan.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
+	f.order.Add(cmd)
 	cli.First(cmd, "dry-run", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
 	return cmd
 }
@@ -79,6 +81,7 @@ type matrixFlags struct {
 	chosen                   plan.Cell // the probes
 	probe                    *pflag.Flag
 	power                    powerflag.Flags
+	order                    specflag.Order
 }
 
 // policy plays a file's plan as it is, or goes on with it.
@@ -155,6 +158,9 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 		if err := spec.SetProbe(f.chosen.Probe); err != nil {
 			return nil, cli.Usagef("--probe: %w", err)
 		}
+	}
+	if err := f.order.Over(spec); err != nil {
+		return nil, err
 	}
 	if err := checkHosts(spec, path+": ", "the file"); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
+	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
@@ -34,6 +35,7 @@ type rerunFlags struct {
 	dry, json, trust, shared bool
 	moved                    bool // interrupts of another boot were left out
 	power                    powerflag.Flags
+	order                    specflag.Order
 }
 
 func rerunCommand() *cobra.Command {
@@ -87,6 +89,7 @@ func (f *rerunFlags) define(cmd *cobra.Command) {
 	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any, instead of the folder's")
 	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, like --node")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
+	f.order.Add(cmd)
 	cli.First(cmd, "dry-run", "out", "sut", "tg", "dev", "tg-dev", "addr", "power", "trust-file", "json")
 	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the folder that run a program, "+
 		"contact an address or open a path, and all its sysctls: look at them first")
@@ -198,6 +201,9 @@ func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Play
 		p.Spec.SUT.Addr = f.addr
 	}
 	p.Spec.SharedWithSSH = f.shared
+	if err := f.order.Over(p.Spec); err != nil {
+		return nil, err
+	}
 	if err := f.place(p.Spec, note); err != nil {
 		return nil, err
 	}

@@ -35,8 +35,8 @@ func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run --sut HOST --tg HOST --rx MODE --tx MODE",
-		Short: "Measure one pair of modes between two hosts",
-		Long: `run measures one pair of modes between two hosts: the TG (traffic generator) sends,
+		Short: "Measure pairs of modes between two hosts",
+		Long: `run measures pairs of modes between two hosts: the TG (traffic generator) sends,
 the SUT (system under test) receives, with one flow or several (--flows).
 
 A HOST is one of
@@ -79,8 +79,9 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 func (f *runFlags) define(cmd *cobra.Command) {
 	spec := matrix.New()
 	spec.Repetitions, spec.Warmup = 1, false
-	f.Add(cmd, spec, false, "port", "ipv6", "shared_with_ssh", "duration", "warmup_duration", "ramp_up", "ramp_down",
-		"repetitions", "warmup", "rest", "sample_interval", "stall")
+	f.Usual = "tcp"
+	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "warmup_duration", "ramp_up", "ramp_down",
+		"repetitions", "warmup", "order", "turn", "rest", "sample_interval", "stall")
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
 	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host that receives")
@@ -98,8 +99,10 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := bench.Check(spec.Cells[0]); err != nil {
-		return cli.OptionError(err)
+	for _, c := range spec.Cells {
+		if err := bench.Check(c); err != nil {
+			return cli.OptionError(err)
+		}
 	}
 	watts, err := f.power.Options()
 	if err != nil {

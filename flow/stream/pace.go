@@ -32,6 +32,7 @@ type Pace struct {
 	punctual bool // the thread's sleeps end on time
 	begun    bool
 	began    time.Duration
+	turns    *Turns // nil: the flow is on all the time
 
 	upTo    int           // what the flow may have sent in all by the last offer
 	offered int           // bytes sent before it, plus one; 0: it is booked
@@ -69,9 +70,11 @@ func NewPace(bitsPS uint64) *Pace {
 	if bitsPS == 0 {
 		return nil
 	}
-	start, s := time.Now(), new(sock.Sleeper)
-	return newPace(bitsPS, func() time.Duration { return time.Since(start) }, s.Sleep)
+	start := time.Now()
+	return newPace(bitsPS, func() time.Duration { return time.Since(start) }, newSleep())
 }
+
+func newSleep() func(time.Duration) { return new(sock.Sleeper).Sleep }
 
 func newPace(bitsPS uint64, clock func() time.Duration, sleep func(time.Duration)) *Pace {
 	p := &Pace{rate: float64(bitsPS) / 8 / 1e9, unit: 1, clock: clock, sleep: sleep}
@@ -110,19 +113,34 @@ func (p *Pace) bytes(d time.Duration) int { return int(p.rate * float64(d)) }
 func (p *Pace) time(bytes int) time.Duration { return time.Duration(float64(bytes) / p.rate) }
 
 // Allow returns how many of want bytes may be sent now, given what m counted as sent. It sleeps
-// while none are due; 0 means that the caller should look whether it is to stop, and ask again.
+// while none are due, and while it is not the flow's turn; 0 means that the caller should look
+// whether it is to stop, and ask again.
 func (p *Pace) Allow(m *Meter, want int) int {
 	if p == nil {
+		return want
+	}
+	if p.turns != nil {
+		if p.off(m) {
+			return 0
+		}
+		want = min(want, mostInTurn)
+	}
+	if p.rate == 0 {
 		return want
 	}
 	return p.allow(m, want)
 }
 
-func (p *Pace) allow(m *Meter, want int) int {
+// beOnTime makes the thread's sleeps end on time.
+func (p *Pace) beOnTime() {
 	if !p.punctual {
 		sock.Punctual()
 		p.punctual = true
 	}
+}
+
+func (p *Pace) allow(m *Meter, want int) int {
+	p.beOnTime()
 	if !p.begun {
 		p.begun, p.began = true, p.clock()
 	}
@@ -167,7 +185,7 @@ func (p *Pace) due(m *Meter) int {
 
 // Figures reports how well the pace was kept, over the whole flow.
 func (p *Pace) Figures() []Figure {
-	if p == nil {
+	if p == nil || p.rate == 0 {
 		return nil
 	}
 	return []Figure{

@@ -28,6 +28,7 @@ type Evidence struct {
 
 	Layout   *Layout // nil: softirqs are left as found
 	TimedBPF bool    // the kernel timed eBPF programs
+	Turns    *Turns  // nil: there were none
 
 	Flows []Flow // in the order of their numbers
 }

@@ -31,6 +31,8 @@ var Rules = []rule{
 		Test: "TestEndMoved", flow: plain(moved)},
 	{Name: "window", Looks: "when the window's edges were read, and what passed", Class: plan.ByEnvironment,
 		Test: "TestWindow", run: (*Evidence).window},
+	{Name: "turns", Looks: "when the edges of turns were read, and what passed between them", Class: plan.ByEnvironment,
+		Test: "TestTurns", run: (*Evidence).turns},
 	{Name: "CPU layout", Looks: "CPUs on which softirqs ran", Class: plan.ByEnvironment, Test: "TestKeptLayout",
 		run: (*Evidence).keptLayout},
 	{Name: "bpf_stats", Looks: "whether the kernel timed eBPF programs", Class: plan.ByEnvironment,

@@ -50,6 +50,8 @@ type Config struct {
 	Tasks TaskReader
 	// Groups are the control groups of this process, read in the same way.
 	Groups *cgroup.Groups
+	// OfFlow leaves out all that is of the host: a [TurnSum] has that of the flow's turns.
+	OfFlow bool
 }
 
 // Snapshot is every counter at one edge of the window. A part that could not be
@@ -123,6 +125,9 @@ type part struct {
 // next to those because foreign load is their difference.
 func (s *Snapshot) parts() []part {
 	fs := s.Config.FS
+	if s.Config.OfFlow {
+		return append(s.sockets(), part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }})
+	}
 	parts := []part{
 		{read: func() (err error) { s.Groups, err = s.Config.Groups.Read(); return }},
 		{read: func() error {
@@ -141,11 +146,7 @@ func (s *Snapshot) parts() []part {
 	if dev := s.Config.Dev; dev != "" {
 		parts = append(parts, part{read: func() (err error) { s.Link, err = ReadLink(dev); return }})
 	}
-	s.TCP = make([]TCPInfo, len(s.Config.Sockets))
-	for i, fd := range s.Config.Sockets {
-		parts = append(parts, part{read: func() (err error) { s.TCP[i], err = ReadTCPInfo(fd); return }})
-	}
-	return append(parts,
+	return append(append(parts, s.sockets()...),
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},
 		part{read: func() (err error) { s.DRAM, err = s.Config.DRAM.Read(); return }},
 		part{read: func() (err error) { s.PMU, err = s.Config.PMU.Read(); return }},
@@ -163,4 +164,13 @@ func (s *Snapshot) readTasks() (err error) {
 	}
 	s.Tasks, err = s.Config.Tasks.Read()
 	return err
+}
+
+// sockets lists the readers of the flows' sockets.
+func (s *Snapshot) sockets() (parts []part) {
+	s.TCP = make([]TCPInfo, len(s.Config.Sockets))
+	for i, fd := range s.Config.Sockets {
+		parts = append(parts, part{read: func() (err error) { s.TCP[i], err = ReadTCPInfo(fd); return }})
+	}
+	return parts
 }

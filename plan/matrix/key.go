@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -45,6 +46,14 @@ var Keys = []Key{
 	{Name: "seed", Flag: "seed", Type: "uint", Help: "seed for the order of the runs",
 		set: parsed(func(s *Spec) *uint64 { return &s.Seed }, parseSeed),
 		get: func(s *Spec) string { return strconv.FormatUint(s.Seed, 10) }},
+	{Name: "order", Flag: "order", Type: "string",
+		Help: "blocks: one run after another; turns: cells that differ in the flow alone are open together and " +
+			"take turns",
+		set: parsed(func(s *Spec) *order { return &s.Order }, parseOrder),
+		get: func(s *Spec) string { return cmp.Or(string(s.Order), blocks) }},
+	{Name: "turn", Flag: "turn", Type: "duration", Help: "length of a turn, with order turns",
+		set: parsed(func(s *Spec) *time.Duration { return &s.Turn }, parseTurn),
+		get: func(s *Spec) string { return cmp.Or(s.Turn, usualTurn).String() }},
 	timeKey("duration", "duration", "length of the measured window", 100*time.Millisecond,
 		func(s *Spec) *time.Duration { return &s.Duration }),
 	timeKey("warmup_duration", "warmup-duration", "length of a warm-up's window; 0: the same as --duration", orNone,

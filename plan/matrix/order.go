@@ -15,6 +15,7 @@ type Run struct {
 	Rep        int // repetition, from 0
 	Warmup     bool
 	Try        int  // of its block, from 1; 0: it is of none
+	Group      int  // of cells that take turns in a block, from 1; 0: the run is made by itself
 	Replay     int  // of the plan, from 0
 	Calibrates bool // a run without a pace, before all others, that tells what shares of it are of
 	Trial      bool // of a search for the highest rate without loss
@@ -53,18 +54,27 @@ func Order(n, reps int, warmup bool) []Place {
 // its own: a row of a Williams square with its lines shuffled and its items drawn from seed
 // (Williams 1949). So no cell follows another twice before it has followed all: what a run leaves
 // behind, heat or memory, does not meet the same cell each time.
-func Interleave(cells []plan.Cell, reps int, warmup bool, seed uint64) []Run {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	var rows [][]int
-	var plan []Run
-	for _, p := range Order(len(cells), reps, warmup) {
-		pair := p.Rep / 2 // the warm-up is in the order of the first pair
-		for pair >= len(rows) {
-			rows = append(rows, williams(rng, len(cells), (reps+1)/2-len(rows))...)
-		}
-		plan = append(plan, Run{Cell: cells[rows[pair][p.At]], Block: p.Block, Rep: p.Rep, Warmup: p.Warmup})
+func Interleave(cells []plan.Cell, reps int, warmup bool, seed uint64) (plan []Run) {
+	for _, p := range interleave(len(cells), reps, warmup, seed) {
+		plan = append(plan, Run{Cell: cells[p.At], Block: p.Block, Rep: p.Rep, Warmup: p.Warmup})
 	}
 	return plan
+}
+
+// interleave does what [Interleave] does, with n items.
+func interleave(n, reps int, warmup bool, seed uint64) []Place {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var rows [][]int
+	places := Order(n, reps, warmup)
+	for i := range places {
+		p := &places[i]
+		pair := p.Rep / 2 // the warm-up is in the order of the first pair
+		for pair >= len(rows) {
+			rows = append(rows, williams(rng, n, (reps+1)/2-len(rows))...)
+		}
+		p.At = rows[pair][p.At]
+	}
+	return places
 }
 
 // williams returns at most so many of a square's rows, shuffled: with all rows and those read

@@ -95,6 +95,9 @@ func parse(data []byte, whole bool) (*Spec, error) {
 	if err := s.checkLossFree(); err != nil {
 		return nil, err
 	}
+	if err := s.checkTurns(root); err != nil {
+		return nil, err
+	}
 	if err := s.spareCPUs(root); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ const longest = 4096
 // windows to the tool.
 func (s *Spec) checkPlayed(fit bool) error {
 	for _, check := range []func() error{s.checkNames, s.SUT.checkPlayed, s.TG.checkPlayed,
-		func() error { return s.checkKeys(fit) }, s.checkCells, s.adaptiveFits, s.runsFit, s.checkGates,
+		func() error { return s.checkKeys(fit) }, s.checkCells, s.adaptiveFits, s.TurnsFit, s.runsFit, s.checkGates,
 		s.checkQuestions} {
 		if err := check(); err != nil {
 			return err

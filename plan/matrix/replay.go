@@ -22,7 +22,7 @@ func (s *Spec) replay(replay int) []Run {
 	if replay > 0 {
 		seed = rand.New(rand.NewPCG(s.Seed, uint64(replay))).Uint64()
 	}
-	plan := Interleave(s.Cells, s.Repetitions, s.Warmup, seed)
+	plan := s.inOrder(seed)
 	blocks := s.Repetitions
 	if s.Warmup {
 		blocks++

@@ -106,6 +106,8 @@ type Plan struct {
 	Adaptive       *Adaptive
 	Again          int `json:",omitempty"` // how often the whole is played after the first time; see [Spec.Replays]
 	Warmup         bool
+	Order          order         `json:",omitempty"` // of runs
+	Turn           time.Duration `json:",omitempty"` // with [turns], how long one is; 0: [usualTurn]
 	Duration       time.Duration // of the steady window
 	WarmupDuration time.Duration
 	RampUp         time.Duration // cut before the window

@@ -14,11 +14,12 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/machine/veth/program"
-	"golang.org/x/sys/unix"
 )
 
 // process is one end of a flow, running inside a namespace.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results/stat"
 )

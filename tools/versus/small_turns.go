@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // tripsAlone drops all pairs but those of round trips. Datagrams that are sent as fast as can be
@@ -42,7 +43,7 @@ func (o *options) smallInTurns(ctx context.Context, links [2]*veth.Pair, x *smal
 		}
 		racers = append(racers, r)
 	}
-	foreign, err := race(racers, turnsOf(o.duration, o.turns), o.turns)
+	foreign, err := race(racers, matrix.RoundsOf(o.duration, o.turns), o.turns)
 	if err != nil {
 		return got, err
 	}

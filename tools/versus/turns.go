@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"time"
 
-	"github.com/zcbench/zcbench/plan/matrix"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // In turns, all ways of a group are under way at once, and all but one are stopped (SIGSTOP): each
@@ -25,14 +25,10 @@ const (
 	startTakes  = 600 * time.Millisecond // roughly
 )
 
-// turnsOf computes how often each way goes on, forwards and backwards, so that it has the time d or
-// more.
-func turnsOf(d, each time.Duration) int { return int((d + 2*each - 1) / (2 * each)) }
-
 // stretch computes how long the tools are told to last, so that n ways have d each in turns.
 func stretch(n int, d, each time.Duration) time.Duration {
 	turn := each + turnSettles + turnEnds
-	all := time.Duration(n) * (startTakes + 2*time.Duration(turnsOf(d, each))*turn)
+	all := time.Duration(n) * (startTakes + 2*time.Duration(matrix.RoundsOf(d, each))*turn)
 	return (all*5/4 + 2*time.Second).Truncate(time.Second)
 }
 
@@ -65,7 +61,7 @@ func (p *performer) together(ctx context.Context, g *group, runs []matrix.Place)
 		}
 		racers, places = append(racers, r), append(places, at)
 	}
-	foreign, err := race(racers, turnsOf(p.opts.duration, p.opts.turns), p.opts.turns)
+	foreign, err := race(racers, matrix.RoundsOf(p.opts.duration, p.opts.turns), p.opts.turns)
 	for _, r := range racers {
 		if err == nil {
 			err = r.heldAgainstLink()
@@ -110,7 +106,7 @@ func favourSelf(nice int) (back func(), err error) {
 func race(racers []*racer, rounds int, each time.Duration) (foreign float64, err error) {
 	before := readMachine()
 	for round := range rounds {
-		for _, i := range thereAndBack(len(racers), round) {
+		for _, i := range matrix.ThereAndBack(len(racers), round) {
 			if err := racers[i].turn(each); err != nil {
 				return 0, err
 			}
@@ -128,15 +124,4 @@ func race(racers []*racer, rounds int, each time.Duration) (foreign float64, err
 		ours += r.used.rx + r.used.tx
 	}
 	return loadOf(before, after, ours).foreign, nil
-}
-
-// thereAndBack orders the turns of a round: who is first, and so has two turns with the fewest
-// between them, changes from round to round.
-func thereAndBack(n, round int) (order []int) {
-	for i := range n {
-		order = append(order, (i+round)%n)
-	}
-	back := slices.Clone(order)
-	slices.Reverse(back)
-	return append(order, back...)
 }

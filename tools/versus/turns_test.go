@@ -14,18 +14,19 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // Each way has its time in whole ABBA, and the tools last until all had theirs.
@@ -35,7 +36,7 @@ func TestStretch(t *testing.T) {
 		turns   int
 	}{{time.Second, 50 * time.Millisecond, 10}, {time.Second, 60 * time.Millisecond, 9}, {time.Second, time.Second, 1},
 		{2 * time.Second, 20 * time.Millisecond, 50}} {
-		if got := turnsOf(c.d, c.each); got != c.turns {
+		if got := matrix.RoundsOf(c.d, c.each); got != c.turns {
 			t.Errorf("%v in turns of %v: %d there and back, want %d", c.d, c.each, got, c.turns)
 		}
 		for _, n := range []int{1, 2, 9} {
@@ -44,15 +45,6 @@ func TestStretch(t *testing.T) {
 				t.Errorf("%d ways of %v in turns of %v last %v, want whole seconds, %v or more", n, c.d, c.each, got,
 					least)
 			}
-		}
-	}
-}
-
-// Who is first changes from round to round, and there and back each has two turns.
-func TestThereAndBack(t *testing.T) {
-	for round, want := range [][]int{{0, 1, 2, 2, 1, 0}, {1, 2, 0, 0, 2, 1}, {2, 0, 1, 1, 0, 2}, {0, 1, 2, 2, 1, 0}} {
-		if got := thereAndBack(3, round); !slices.Equal(got, want) {
-			t.Errorf("round %d: %v, want %v", round, got, want)
 		}
 	}
 }

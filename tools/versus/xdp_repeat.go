@@ -14,8 +14,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/zcbench/zcbench/results/stat"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // xdpTry is how well ns per frame repeats in some runs, beside two loops: one only computes, one

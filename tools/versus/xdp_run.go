@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/packet/xdp"
-	"golang.org/x/sys/unix"
 )
 
 // xdpCase is what becomes of the frames.

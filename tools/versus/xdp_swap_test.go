@@ -14,10 +14,11 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/packet/xdp"
-	"golang.org/x/sys/unix"
 )
 
 const fakeBench = "VERSUS_FAKE_XDP_BENCH"

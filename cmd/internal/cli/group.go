@@ -37,7 +37,7 @@ var members = map[Group]string{
 	groupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
 	groupPower:     "power power-idle power-guard power-interval",
 	groupProbes:    "probe probe-sample path sample-interval",
-	groupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed gate control " +
+	groupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed order turn gate control " +
 		"dry-run whole resume resume-changed require-verdict trust-file loss resolution confirm trials modes " +
 		"min-runs " +
 		"timeout",

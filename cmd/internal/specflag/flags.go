@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,8 @@ import (
 type Flags struct {
 	Spec *matrix.Spec
 	Cell plan.Cell // what was chosen; of the modes, if they are flags of one value
+	// Usual is the mode of each end where many may be named and none is; "": all of TCP.
+	Usual string
 
 	sutCPU, tgCPU  cpulist.Flag
 	cpus, tgCPUs   string
@@ -65,19 +68,65 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 			help string
 		}{{stream.RX, &f.manyRX, "receive modes to run (default: all of TCP)"},
 			{stream.TX, &f.manyTX, "send modes to run (default: all of TCP)"}} {
+			if f.Usual != "" {
+				x.help = strings.Replace(x.help, "all of TCP", f.Usual, 1)
+			}
 			fs.StringSliceVar(x.into, string(x.role), nil, x.help)
 			cmd.RegisterFlagCompletionFunc(string(x.role), cobra.FixedCompletions(modes.Names(x.role),
 				cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 	cli.AddOptions(cmd, &f.Cell, func(o *plan.Option) bool { return o.Kind != plan.OfModes || !many })
+	AddKeys(cmd, f.Spec, keys...)
+}
+
+// AddKeys defines the flags of keys of a plan.
+func AddKeys(cmd *cobra.Command, spec *matrix.Spec, keys ...string) {
 	for _, name := range keys {
 		k := matrix.LookupKey(name)
-		v := fs.VarPF(&keyFlag{key: k, spec: f.Spec}, k.Flag, map[string]string{"ipv6": "6"}[name], k.Help)
+		v := cmd.Flags().VarPF(&keyFlag{key: k, spec: spec}, k.Flag, map[string]string{"ipv6": "6"}[name], k.Help)
 		if k.Type == "bool" {
 			v.NoOptDefVal = "true"
 		}
 	}
+}
+
+// Order are the flags that say how runs of a plan that is written down follow each other.
+type Order struct {
+	said *matrix.Spec
+	cmd  *cobra.Command
+}
+
+var orderKeys = []string{"order", "turn"}
+
+// Add defines them.
+func (o *Order) Add(cmd *cobra.Command) {
+	o.said, o.cmd = matrix.New(), cmd
+	AddKeys(cmd, o.said, orderKeys...)
+	for _, name := range orderKeys {
+		f := cmd.Flags().Lookup(name)
+		f.Usage, f.DefValue = f.Usage+" (default: as the plan says)", ""
+	}
+}
+
+// Over puts what was said in the place of what the plan says.
+func (o *Order) Over(s *matrix.Spec) error {
+	for _, name := range orderKeys {
+		k := matrix.LookupKey(name)
+		if !o.cmd.Flags().Changed(k.Flag) {
+			continue
+		}
+		if err := k.Say(s, k.Get(o.said)); err != nil {
+			return cli.Usagef("--%s: %w", k.Flag, err)
+		}
+	}
+	if s.TurnLength() == 0 && !o.cmd.Flags().Changed("turn") {
+		s.Turn = 0 // which the plan said of its turns
+	}
+	if err := s.TurnsFit(); err != nil {
+		return cli.UsageError(err)
+	}
+	return nil
 }
 
 // keyFlag is the flag of a plan's key.
@@ -132,6 +181,9 @@ func (f *Flags) Finish(name string) (*matrix.Spec, error) {
 			return nil, cli.Usagef("%s: %w", x.flag, err)
 		}
 	}
+	if err := s.TurnsFit(); err != nil {
+		return nil, cli.UsageError(err)
+	}
 	for i := range s.Cells {
 		if err := s.Cells[i].CheckRequests(s.Duration); err != nil {
 			return nil, cli.OptionError(err)
@@ -166,15 +218,15 @@ func (f *Flags) cells() error {
 	for role, names := range map[stream.Role][]string{stream.RX: rx, stream.TX: tx} {
 		for _, n := range names {
 			if _, err := modes.Find(role, n); err != nil {
-				return cli.UsageError(err)
+				return cli.Usagef("--%s: %w", role, err)
 			}
 		}
 	}
 	if len(rx) == 0 {
-		rx = tcpModes(stream.RX)
+		rx = f.usual(stream.RX)
 	}
 	if len(tx) == 0 {
-		tx = tcpModes(stream.TX)
+		tx = f.usual(stream.TX)
 	}
 	if c := plan.Unpaired(rx, tx); c != nil {
 		return cli.UsageError(c.Check())
@@ -193,6 +245,14 @@ func (f *Flags) cells() error {
 		}
 	}
 	return f.check()
+}
+
+// usual lists the modes of a role where none is named.
+func (f *Flags) usual(role stream.Role) []string {
+	if f.Usual != "" {
+		return []string{f.Usual}
+	}
+	return tcpModes(role)
 }
 
 // tcpModes lists the modes of a role that a plan has unless it names some.

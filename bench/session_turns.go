@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// together makes the runs of cells that take turns, and writes all of them. One that cannot be made
+// is recorded, and the others take turns without it. Where something else spoilt one, all are made
+// again: what was the same for all would be so no longer.
+func (s *Session) together(ctx context.Context, runs []matrix.Run) (made []results.Record, again bool, err error) {
+	if s.tooLate(runs...) {
+		s.unmade += len(runs)
+		return nil, false, nil
+	}
+	if err := s.Runner.replaceLostAgents(ctx); err != nil {
+		return nil, false, err
+	}
+	recs := s.startTogether(ctx, runs)
+	for i := range recs {
+		s.judge(&recs[i])
+	}
+	again = s.spoilt(recs)
+	for i, rec := range recs {
+		if rec, err = s.keep(rec); err != nil {
+			return append(made, rec), false, err
+		}
+		if s.Progress != nil && i > 0 && rec.Turns != nil {
+			s.Progress.Begin(runs[i])
+		}
+		made = append(made, s.tell(runs[i], rec, again))
+	}
+	return made, again, nil
+}
+
+// startTogether makes the runs and returns their records in the same order.
+func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) []results.Record {
+	recs := make([]results.Record, len(runs))
+	var play []matrix.Run
+	var at []int
+	for i, p := range runs {
+		rec, refused := s.refuse(&p)
+		if refused {
+			recs[i] = rec
+			continue
+		}
+		play, at = append(play, p), append(at, i)
+	}
+	if len(play) == 0 {
+		return recs
+	}
+	if s.Progress != nil {
+		s.Progress.Begin(runs[0])
+	}
+	if !s.AbortOnCancel {
+		ctx = context.WithoutCancel(ctx)
+	}
+	begun := time.Now()
+	for i, rec := range s.Runner.RunTogether(ctx, play) {
+		s.took(begun, &rec)
+		recs[at[i]] = rec
+	}
+	return recs
+}
+
+// spoilt reports whether something else spoilt one of the runs that were made together, and all are
+// to be made again. Then none of them counts.
+func (s *Session) spoilt(recs []results.Record) (again bool) {
+	whose := ""
+	for i := range recs {
+		if s.Again.wants(&recs[i], s.Gates.Replacements()) {
+			again, whose = true, recs[i].Cell.ID
+		}
+	}
+	for i := range recs {
+		if rec := &recs[i]; again && rec.Verdict == results.OK {
+			rec.Fail(plan.ByEnvironment, fmt.Sprintf("it took turns with %s, which something else disturbed", whose),
+				"nothing: all of them are made again")
+		}
+	}
+	return again
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge"
+	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
+	"github.com/zcbench/zcbench/results"
+)
+
+// The parts of a turn beside the one that is measured as the flow's rate.
+const (
+	turnSettles = 4 * time.Millisecond  // in which a flow that goes on again gets to its pace
+	turnDrains  = 10 * time.Millisecond // in which what is under way arrives, as long as it is not known
+	turnReads   = 2 * time.Millisecond  // before it, in which counters are read, and as long after it
+)
+
+const (
+	turnsBegin = 100 * time.Millisecond // in which the flows are opened
+	turnsOpen  = 10 * time.Millisecond  // and each of them
+	turnsRest  = 20 * time.Millisecond  // at both edges of the window, in which nobody has a turn
+	leastDrain = 4 * time.Millisecond
+	mostDrain  = 80 * time.Millisecond
+)
+
+// timetable is when each of several cells has its turns, from the start of them all.
+type timetable struct {
+	on, drain, lead time.Duration
+	at              [][]time.Duration // of each cell: when its turns begin
+	from, to        time.Duration     // the window; turns before it are the ramp
+	turns           int               // of each, in the window
+}
+
+// timetable gives n cells their turns: each has the ramp, and then the window, in its turns.
+func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetable {
+	t := timetable{on: turnSettles + o.Turn, drain: drain, lead: turnReads + unsure, at: make([][]time.Duration, n)}
+	now := turnsBegin + time.Duration(n)*turnsOpen
+	play := func(rounds int) {
+		for round := range rounds {
+			for _, i := range matrix.ThereAndBack(n, round) {
+				t.at[i] = append(t.at[i], now+t.lead)
+				now += t.lead + t.on + t.drain + turnReads
+			}
+		}
+		now += turnsRest
+	}
+	play(matrix.RoundsOf(o.RampUp, o.Turn))
+	t.from, now = now, now+turnsRest
+	rounds := matrix.RoundsOf(window, o.Turn)
+	play(rounds)
+	t.to, t.turns = now, 2*rounds
+	return t
+}
+
+// length returns how long all is under way.
+func (t *timetable) length() time.Duration { return t.to + turnsRest }
+
+// drainNext returns how long what is under way at a turn's end is given to arrive in the next
+// start: half as long again as it took nine of ten turns of the slowest end.
+func (t *timetable) drainNext(all []*starting) time.Duration {
+	took := time.Duration(0)
+	for _, x := range all {
+		for _, res := range []*wire.EndResult{&x.out.sut, &x.out.tg} {
+			if res.Turns != nil {
+				took = max(took, time.Duration(res.Turns.DrainedNs))
+			}
+		}
+	}
+	return min(max(took*3/2, leastDrain), mostDrain)
+}
+
+// of translates the turns of a cell to the clock of a host.
+func (t *timetable) of(i int, startNs int64) *wire.Turns {
+	w := &wire.Turns{OnNs: t.on.Nanoseconds(), SettleNs: turnSettles.Nanoseconds(), DrainNs: t.drain.Nanoseconds(),
+		LeadNs: t.lead.Nanoseconds()}
+	for _, at := range t.at[i] {
+		w.AtNs = append(w.AtNs, startNs+at.Nanoseconds())
+	}
+	return w
+}
+
+// starting is a cell of several that are started together.
+type starting struct {
+	run    matrix.Run
+	end    wire.EndRef // at both hosts
+	out    outcome
+	opened bool
+}
+
+// RunTogether makes one repetition of each of several cells, which take turns, and returns their
+// records: all are opened, and then one is on at a time. One that fails says so in its record, and
+// the others go on.
+func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []results.Record) {
+	defer func(o Options) { r.Opt = o }(r.Opt)
+	r.Opt = r.optionsOf(ps[0].Cell)
+	all := make([]starting, len(ps))
+	for i, p := range ps {
+		all[i] = starting{run: p, end: wire.EndRef{End: i + 1}}
+		recs = append(recs, r.record(p))
+	}
+	out, ready := r.ready(ctx, ps[0].Cell)
+	for i := range all {
+		all[i].out = out
+		if ready && i > 0 {
+			all[i].out.warnings = r.env.look(ctx, &r.Opt, r.SUT, r.TG, ps[i].Cell)
+		}
+	}
+	rests := r.resting()
+	var before *[2]wire.Rest
+	if ready {
+		before = rests.before(ctx, ps[0].Warmup)
+		r.flowTogether(ctx, all, recs)
+	}
+	rested := false
+	for i := range all {
+		x, rec := &all[i], &recs[i]
+		x.out.calledOff = context.Cause(ctx)
+		r.fill(rec, x.out)
+		r.env.mark(rec, x.run.Cell)
+		judge.Conclude(rec)
+		markPace(rec, x.run)
+		if !rested && rests != nil && !rec.Warmup && x.out.sut.ToNs != 0 {
+			rests.rest(ctx)
+			rested = true
+		}
+		if rested {
+			rests.fill(rec, before)
+		}
+	}
+	return recs
+}
+
+// flowTogether opens the ends of all cells, lets them take turns, and closes them.
+func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []results.Record) {
+	if sutErr, tgErr := r.SUT.SyncClock(ctx), r.TG.SyncClock(ctx); sutErr != nil || tgErr != nil {
+		for i := range all {
+			all[i].out.sutErr, all[i].out.tgErr = sutErr, tgErr
+		}
+		return
+	}
+	var free []func()
+	defer func() { // the last first: what an end changed stands on what those before it did
+		for _, f := range slices.Backward(free) {
+			f()
+		}
+	}()
+	var open []*starting
+	for i := range all {
+		if r.openPair(ctx, &all[i], &free); all[i].opened {
+			open = append(open, &all[i])
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	window, group := r.Opt.window(all[0].run), all[0].run.Cell.TurnGroup()
+	unsure := time.Duration(r.SUT.UncertaintyNs + r.TG.UncertaintyNs)
+	t := r.Opt.timetable(len(open), window, cmp.Or(r.drains[group], turnDrains), unsure)
+	delay := delay(r.SUT, r.TG)
+	startNs := host.Monotonic() + int64(delay)
+	startUTC := time.Now().Add(delay + t.from).UnixNano()
+	var running sync.WaitGroup
+	for i, x := range open {
+		x.out.startUTCNs = startUTC
+		running.Go(func() {
+			r.runEnds(ctx, r.patience(delay+t.length()), func(h *host.Host) wire.Schedule {
+				return r.turnSchedule(h, x.end, startNs, &t, i)
+			}, &x.out)
+		})
+	}
+	running.Wait()
+	if r.drains == nil {
+		r.drains = map[string]time.Duration{}
+	}
+	r.drains[group] = t.drainNext(open)
+	for i := range all {
+		if all[i].opened {
+			recs[i].Turns = &results.Turns{TurnNs: r.Opt.Turn.Nanoseconds(), Turns: t.turns, Cells: len(open)}
+		}
+	}
+}
+
+// openPair opens both ends of a cell, and adds to free what frees them.
+func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
+	out, cookie, port := &x.out, stream.NewCookie(), r.Opt.Port
+	if port != 0 {
+		port += x.end.End - 1
+	}
+	addr := net.JoinHostPort(r.Opt.Addr, fmt.Sprint(port))
+	limit := cmp.Or(r.Close, closeGrace)
+	var opened wire.Opened
+	if out.sutErr = r.SUT.Call(ctx, wire.OpOpen, r.turnSpec(x, stream.RX, addr, cookie), &opened); out.sutErr != nil {
+		return
+	}
+	*free = append(*free, func() { freeEnd(ctx, r.SUT, x.end.End, limit, &out.sutErr) })
+	if addr, out.sutErr = r.dataPort(opened, port); out.sutErr != nil {
+		return
+	}
+	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.turnSpec(x, stream.TX, addr, cookie), nil); out.tgErr != nil {
+		return
+	}
+	*free = append(*free, func() { freeEnd(ctx, r.TG, x.end.End, limit, &out.tgErr) })
+	x.opened = true
+}
+
+// turnSpec specifies an end that has turns. A flow that goes on after others' turns is to be as
+// fast as it was: that of a congestion control which settles by what it measures (BBR) would not.
+func (r *Runner) turnSpec(x *starting, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
+	s := r.spec(x.run.Cell, role, addr, cookie)
+	s.EndRef, s.Shares, s.SampleMs = x.end, true, 0
+	if m, err := modes.Find(role, s.Mode()); err == nil && m.Kind == stream.Stream && s.Cell.Congestion == "" {
+		s.Cell.Congestion = steadyCongestion
+	}
+	return s
+}
+
+// steadyCongestion is a congestion control that goes on where it was.
+const steadyCongestion = "cubic"
+
+// turnSchedule translates a cell's timetable to the clock of h.
+func (r *Runner) turnSchedule(h *host.Host, end wire.EndRef, startNs int64, t *timetable, i int) wire.Schedule {
+	s := r.schedule(h, startNs, 0)
+	start := s.StartNs
+	s.EndRef, s.Turns = end, t.of(i, start)
+	s.FromNs, s.ToNs, s.StopNs = start+t.from.Nanoseconds(), start+t.to.Nanoseconds(), start+t.length().Nanoseconds()
+	return s
+}

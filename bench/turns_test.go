@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"context"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Nobody's turn overlaps another's, from the reading before it to that after it; each has as many;
+// and the order goes there and back.
+func TestTimetable(t *testing.T) {
+	for _, n := range []int{1, 2, 5} {
+		o := Options{Turn: 60 * time.Millisecond, RampUp: 100 * time.Millisecond}
+		x := o.timetable(n, time.Second, turnDrains, time.Millisecond)
+		if x.turns != 18 || x.on != 64*time.Millisecond || x.lead != 3*time.Millisecond {
+			t.Errorf("%d cells: %d turns of %v, read %v before", n, x.turns, x.on, x.lead)
+		}
+		type turn struct {
+			at  time.Duration
+			who int
+		}
+		var all []turn
+		for i, own := range x.at {
+			if len(own) != 20 {
+				t.Errorf("%d cells: %d has %d turns", n, i, len(own))
+			}
+			for _, at := range own {
+				all = append(all, turn{at, i})
+			}
+			if err := x.of(i, 1).Check(); err != nil {
+				t.Error(err)
+			}
+		}
+		slices.SortFunc(all, func(a, b turn) int { return int(a.at - b.at) })
+		inWindow := 0
+		for i, a := range all {
+			if i > 0 && a.at-x.lead < all[i-1].at+x.on+x.drain+turnReads {
+				t.Errorf("%d cells: the turn at %v begins in that of %v", n, a.at, all[i-1].at)
+			}
+			if round := i / (2 * n); a.who != matrix.ThereAndBack(n, round-min(round, 1))[i%(2*n)] {
+				t.Errorf("%d cells: turn %d is of %d", n, i, a.who)
+			}
+			if end := a.at + x.on + x.drain; a.at-x.lead >= x.from && end <= x.to {
+				inWindow++
+			} else if a.at >= x.from || end > x.from {
+				t.Errorf("%d cells: a turn at %v, the window from %v to %v", n, a.at, x.from, x.to)
+			}
+		}
+		if inWindow != n*x.turns {
+			t.Errorf("%d cells: %d turns in the window", n, inWindow)
+		}
+	}
+}
+
+// inTurns makes runs of cells that take turns, short ones.
+func (r *rig) inTurns(cells ...plan.Cell) (runs []matrix.Run) {
+	r.Runner.Opt.Turn, r.Runner.Opt.RampUp, r.Runner.Opt.Duration = 20*time.Millisecond, 40*time.Millisecond,
+		400*time.Millisecond
+	for _, c := range cells {
+		runs = append(runs, matrix.Run{Cell: c, Group: 1})
+	}
+	return runs
+}
+
+func fast(rx, touch string) plan.Cell {
+	return plan.Cell{ID: rx, RX: rx, TX: "tcp", MessageBytes: 1 << 20, Touch: touch}
+}
+
+// Flows of several modes take turns between two agents, and all that was sent arrives as it was.
+func TestIntegrationTurns(t *testing.T) {
+	r := newRig(t)
+	for _, cells := range [][]plan.Cell{{fast("tcp", "verify"), fast("tcp-trunc", "none"), fast("uring", "verify")},
+		{cell("tcp", "tcp")}} {
+		for _, rec := range r.Runner.RunTogether(t.Context(), r.inTurns(cells...)) {
+			if rec.Verdict != results.OK && !(rec.Verdict == results.Invalid && slices.Contains(rec.Flags,
+				results.FlagDisturbed)) {
+				t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
+				continue
+			}
+			want := results.Turns{TurnNs: 20e6, Turns: 20, Cells: len(cells)}
+			if rec.Turns == nil || *rec.Turns != want {
+				t.Errorf("%s: %+v, want %+v", rec.Cell.ID, rec.Turns, want)
+			}
+			if *rec.SUT.TotalBytes != *rec.TG.TotalBytes || *rec.SUT.Bytes == 0 ||
+				*rec.SUT.Bytes > *rec.SUT.TotalBytes {
+				t.Errorf("%s: %d bytes sent, %d received, %d of them in the window", rec.Cell.ID, *rec.TG.TotalBytes,
+					*rec.SUT.TotalBytes, *rec.SUT.Bytes)
+			}
+			if rec.Cell.Touch == "verify" && (rec.SUT.Mismatches == nil || *rec.SUT.Mismatches != 0) {
+				t.Errorf("%s: mismatches %v", rec.Cell.ID, rec.SUT.Mismatches)
+			}
+			if rec.SUT.Env.Congestion != "cubic" {
+				t.Errorf("%s: congestion control %s", rec.Cell.ID, rec.SUT.Env.Congestion)
+			}
+		}
+	}
+}
+
+// One that cannot be opened says so, and the others take turns without it. What a session sets for
+// turns is restored.
+func TestIntegrationTurnsOfOneThatCannot(t *testing.T) {
+	r := newRig(t)
+	recs, err := r.Play(t.Context(), r.inTurns(cell("tcp", "tcp"), cell("devmem", "tcp"), cell("uring", "tcp")))
+	if err != nil || len(recs) != 3 {
+		t.Fatalf("%d records, %v", len(recs), err)
+	}
+	for _, rec := range recs {
+		if lacks := rec.Cell.RX == "devmem"; lacks != (rec.Verdict == results.Unsupported) ||
+			lacks != (rec.Turns == nil) ||
+			!lacks && rec.Turns.Cells != 2 {
+			t.Errorf("%s: %s %s, turns %+v", rec.Cell.ID, rec.Verdict, rec.Reason, rec.Turns)
+		}
+	}
+	if n := len(r.journal(t)); n != 3 {
+		t.Errorf("%d records in the journal", n)
+	}
+	if again, err := r.Play(t.Context(), []matrix.Run{{Cell: cell("tcp", "tcp")}}); err != nil ||
+		again[0].Turns != nil {
+		t.Errorf("a run by itself after them: %+v, %v", again, err)
+	}
+}
+
+// An agent that is killed fails all that took turns; the next start gets another one.
+func TestIntegrationTurnsAgentKilled(t *testing.T) {
+	r := newRig(t)
+	runs := r.inTurns(cell("tcp", "tcp"), cell("uring", "tcp"))
+	kill := true
+	r.heard.onBegin = func(int) {
+		if kill {
+			await.Later(200*time.Millisecond, func() { unix.Kill(r.tg.PID(), unix.SIGKILL) })
+		}
+		kill = false
+	}
+	r.Runner.Opt.Duration = 5 * time.Second
+	again := slices.Clone(runs)
+	for i := range again {
+		again[i].Block, again[i].Rep = 1, 1
+	}
+	recs, err := r.Play(t.Context(), slices.Concat(runs, again))
+	if err != nil || len(recs) != 4 {
+		t.Fatalf("%d records, %v", len(recs), err)
+	}
+	for i, rec := range recs {
+		if lost := i < 2; lost && (rec.Verdict != results.Failed || !strings.Contains(rec.Reason, "tg")) ||
+			!lost && (rec.Verdict == results.Failed || rec.Turns == nil) {
+			t.Errorf("%d, %s: %s: %s", i, rec.Cell.ID, rec.Verdict, rec.Reason)
+		}
+	}
+}
+
+// What is called off ends all that take turns, and frees their ends.
+func TestIntegrationTurnsCalledOff(t *testing.T) {
+	r := newRig(t)
+	runs := r.inTurns(cell("tcp", "tcp"), cell("uring", "tcp"))
+	r.endless()
+	r.Runner.Opt.Duration = time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	await.Later(300*time.Millisecond, cancel)
+	for _, rec := range r.Runner.RunTogether(ctx, runs) {
+		if rec.Verdict != results.Failed || !strings.Contains(rec.Reason, "abort") && !strings.Contains(rec.Reason,
+			"called off") && !strings.Contains(rec.Reason, "cancel") {
+			t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
+		}
+	}
+	for _, rec := range r.Runner.RunTogether(t.Context(), r.inTurns(cell("tcp", "tcp"))) {
+		if rec.Verdict == results.Failed {
+			t.Errorf("after it: %s", rec.Reason)
+		}
+	}
+}
+
+// One whose turns are disturbed is made again with all the others, and then none of the first try
+// counts.
+func TestSpoiltTogether(t *testing.T) {
+	s := &Session{Again: &again{}, Gates: plan.DefaultGates()}
+	recs := []results.Record{{Cell: plan.Cell{ID: "a"}, Verdict: results.OK},
+		{Cell: plan.Cell{ID: "b"}, Verdict: results.Invalid, Gate: plan.ByEnvironment},
+		{Cell: plan.Cell{ID: "c"}, Verdict: results.Failed, Reason: "broke"}}
+	for try := range s.Gates.Replacements() + 1 {
+		got := slices.Clone(recs)
+		again, last := s.spoilt(got), try == s.Gates.Replacements()
+		if again == last || got[0].Spoilt() == last || got[2].Reason != "broke" {
+			t.Errorf("try %d: again %v, %+v", try, again, got)
+		}
+		if !last && !strings.Contains(got[0].Reason, "took turns with b") {
+			t.Error(got[0].Reason)
+		}
+	}
+}
+
+// Between turns the interface is at rest: nothing of one flow comes in the turn of another.
+func TestIntegrationTurnsAtRest(t *testing.T) {
+	kind.Timed(t)
+	r := newRig(t)
+	runs := r.inTurns(fast("tcp", "read"), fast("uring", "read"))
+	link := linkWatch(t, r.pair.SUT)
+	recs := r.Runner.RunTogether(t.Context(), runs)
+	pauses := link()
+	turns := 0
+	for _, rec := range recs {
+		if rec.Verdict != results.OK {
+			t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
+		} else {
+			turns += rec.Turns.Turns
+		}
+	}
+	if pauses < turns*3/4 {
+		t.Errorf("%d pauses of the interface between %d turns and more", pauses, turns)
+	}
+}
+
+// linkWatch looks at an interface until it is called, and returns how many pauses there were.
+func linkWatch(t *testing.T, end veth.End) func() int {
+	t.Helper()
+	stop, done := make(chan struct{}), make(chan int)
+	go func() {
+		pauses := 0
+		defer func() { done <- pauses }()
+		_ = end.Netns.Do(func() error {
+			var last uint64
+			since, busy := time.Now(), false
+			for {
+				select {
+				case <-stop:
+					return nil
+				case <-time.After(500 * time.Microsecond):
+				}
+				l, err := counter.ReadLink(end.Dev)
+				switch {
+				case err != nil:
+					return err
+				case l.Counters.RxBytes-last > 100<<10:
+					since, busy = time.Now(), true
+				case busy && time.Since(since) > 3*time.Millisecond:
+					pauses, busy = pauses+1, false
+				}
+				last = l.Counters.RxBytes
+			}
+		})
+	}()
+	return func() int { close(stop); return <-done }
+}
+
+// Two equal cells in turns, start by start: how far the ratios of their rates and CPU times are
+// from 1. ZCBENCH_STARTS says how many; the shorter ones are of make test.
+func TestIntegrationTurnsOfEqual(t *testing.T) {
+	kind.Timed(t)
+	r := newRig(t)
+	a, b := fast("tcp", "read"), fast("tcp", "read")
+	a.ID, b.ID = "a", "b"
+	runs := r.inTurns(a, b)
+	starts, _ := strconv.Atoi(os.Getenv("ZCBENCH_STARTS"))
+	if starts > 0 {
+		r.Runner.Opt.Turn, r.Runner.Opt.Duration = 60*time.Millisecond, time.Second
+	}
+	var rates, costs []float64
+	for n := range max(starts, 6) {
+		if n%2 == 1 {
+			slices.Reverse(runs)
+		}
+		by := map[string]*results.Record{}
+		recs := r.Runner.RunTogether(t.Context(), runs)
+		for i := range recs {
+			if recs[i].Verdict != results.OK {
+				t.Logf("start %d, %s: %s", n, recs[i].Verdict, recs[i].Reason)
+			}
+			by[recs[i].Cell.ID] = &recs[i]
+		}
+		x, y := &by["a"].SUT, &by["b"].SUT
+		if by["a"].Verdict != results.OK || by["b"].Verdict != results.OK {
+			continue
+		}
+		rates = append(rates, math.Log(*y.ThroughputGbps / *x.ThroughputGbps))
+		if u, v := x.NsPerKB(), y.NsPerKB(); u != nil && v != nil {
+			costs = append(costs, math.Log(*v / *u))
+		}
+	}
+	for name, logs := range map[string][]float64{"rate": rates, "CPU time": costs} {
+		if len(logs) < 2 {
+			t.Logf("%s: only %d starts tell", name, len(logs))
+			continue
+		}
+		mean, sd := meanSD(logs)
+		t.Logf("%s, %d starts of two equal cells: geometric mean %.4f, spread of a start %.2f %%", name, len(logs),
+			math.Exp(mean), 100*sd)
+		if limit := 5*sd/math.Sqrt(float64(len(logs))) + .02; math.Abs(mean) > limit {
+			t.Errorf("%s: equal cells differ by %.1f %%, more than their spread explains", name, 100*mean)
+		}
+	}
+}
+
+func meanSD(all []float64) (mean, sd float64) {
+	for _, v := range all {
+		mean += v / float64(len(all))
+	}
+	for _, v := range all {
+		sd += (v - mean) * (v - mean) / float64(len(all)-1)
+	}
+	return mean, math.Sqrt(sd)
+}

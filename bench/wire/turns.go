@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+package wire
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Ends that an agent may hold at once, and turns that one of them may have.
+const (
+	MostEnds  = 64
+	MostTurns = 10_000
+)
+
+// EndRef names one of an agent's ends; without it the parameters are of end 0.
+type EndRef struct {
+	End int `json:"end,omitempty"`
+}
+
+// Turns are when an end is on, where others have turns beside it: the end sends in its own only,
+// and reads its counters at their edges, at rest.
+type Turns struct {
+	AtNs     []int64 `json:"at_ns"`     // when each begins, on the agent's CLOCK_MONOTONIC
+	OnNs     int64   `json:"on_ns"`     // how long the sender sends
+	SettleNs int64   `json:"settle_ns"` // after which it is at its pace
+	DrainNs  int64   `json:"drain_ns"`  // after it, in which what is under way arrives
+	LeadNs   int64   `json:"lead_ns"`   // how long before a turn the counters are read
+}
+
+// Check refuses turns that overlap, or that nobody could have meant.
+func (t *Turns) Check() error {
+	switch {
+	case len(t.AtNs) == 0 || len(t.AtNs) > MostTurns:
+		return fmt.Errorf("%d turns, not 1 to %d", len(t.AtNs), MostTurns)
+	case t.OnNs <= 0 || t.SettleNs < 0 || t.SettleNs >= t.OnNs || t.DrainNs < 0 || t.LeadNs < 0:
+		return errors.New("turns without a length, or all of which settles")
+	case t.OnNs > mostNs || t.DrainNs > mostNs || t.LeadNs > mostNs:
+		return errors.New("turns that do not end")
+	}
+	last := -mostNs
+	for _, at := range t.AtNs {
+		if at <= 0 || at > mostNs {
+			return fmt.Errorf("a turn at %d ns", at)
+		}
+		if at-t.LeadNs < last {
+			return fmt.Errorf("the turn at %d ns begins in the one before", at)
+		}
+		last = at + t.OnNs + t.DrainNs
+	}
+	return nil
+}
+
+// TurnsResult is what an end read at the edges of its turns.
+type TurnsResult struct {
+	Turns  int    `json:"turns"`            // that are measured
+	PaceNs int64  `json:"pace_ns"`          // of these, the parts at pace whose edges were read in time
+	Paced  uint64 `json:"pace_bytes"`       // what passed in them
+	Missed int    `json:"missed,omitempty"` // turns whose part at pace was not
+	Late   uint64 `json:"late_bytes"`       // what passed between turns
+	// DrainedNs is after how long all that was under way at a turn's end had arrived, of nine of
+	// ten turns; those in which it had not by DrainNs count as twice that.
+	DrainedNs int64 `json:"drained_ns"`
+	MeanNs    int64 `json:"mean_ns"` // from rest to rest, a turn
+}
+
+// Check refuses what no turns come to.
+func (t *TurnsResult) Check() error {
+	if t.Turns < 0 || t.Turns > MostTurns || t.Missed < 0 || t.Missed > t.Turns || t.PaceNs < 0 || t.PaceNs > mostNs ||
+		t.MeanNs < 0 || t.MeanNs > mostNs || t.DrainedNs < 0 || t.DrainedNs > mostNs {
+		return fmt.Errorf("%d turns, %d of them missed, %d ns at pace", t.Turns, t.Missed, t.PaceNs)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+package stream
+
+import "time"
+
+// Turns are when a flow is on, where several that are open have turns one after another: each time
+// for equally long, between which nothing is sent. They are a sender's: its receiver sleeps where
+// nothing comes.
+type Turns struct {
+	at   []int64 // when each begins, ns of clock, ascending
+	on   int64   // how long each lasts
+	now  func() int64
+	next int // the turn that is on, or will be; written by the thread that asks
+}
+
+// mostInTurn bounds what is sent at once in a turn: it is to end in time.
+const mostInTurn = 1 << 20
+
+// NewTurns makes the turns that begin at these times of now, and last for on each.
+func NewTurns(at []int64, on time.Duration, now func() int64) *Turns {
+	return &Turns{at: at, on: on.Nanoseconds(), now: now}
+}
+
+// wait returns how long it is until the flow is on; 0: it is. After the last turn there is no
+// other.
+func (t *Turns) wait() time.Duration {
+	now := t.now()
+	for t.next < len(t.at) && now >= t.at[t.next]+t.on {
+		t.next++
+	}
+	switch {
+	case t.next == len(t.at):
+		return longestNap
+	case now < t.at[t.next]:
+		return time.Duration(t.at[t.next] - now)
+	}
+	return 0
+}
+
+// spent returns for how long the flow has been on so far.
+func (t *Turns) spent() time.Duration {
+	_ = t.wait() // so that next is right
+	d := int64(t.next) * t.on
+	if t.next < len(t.at) {
+		d += max(t.now()-t.at[t.next], 0)
+	}
+	return time.Duration(d)
+}
+
+// InTurns lets the sender send in its turns only. Of a pace only time in turns counts. It makes a
+// Pace where there is none.
+func (p *Pace) InTurns(t *Turns) *Pace {
+	if p == nil {
+		p = newPace(0, nil, newSleep())
+	}
+	p.turns, p.clock = t, t.spent
+	return p
+}
+
+// off sleeps while it is not the flow's turn, and reports whether it did.
+func (p *Pace) off(m *Meter) bool {
+	d := p.turns.wait()
+	if d == 0 {
+		return false
+	}
+	p.beOnTime()
+	p.sleep(min(d, longestNap))
+	m.Wait()
+	return true
+}

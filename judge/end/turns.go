@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+package end
+
+import "fmt"
+
+// Turns are what an end read at the edges of its turns.
+type Turns struct {
+	Turns  int    // in the window
+	Missed int    // of them, those whose part at pace was read late
+	Late   uint64 // bytes that passed between turns
+}
+
+const (
+	mostMissed = 0.25 // of the turns
+	mostLate   = 0.01 // of the bytes: as much of the CPU time is in nobody's turn
+)
+
+// turns: enough of them tell the rate, and what was sent in a turn was over at its end.
+func (e *Evidence) turns(*verdict) (found Finding) {
+	t := e.Turns
+	switch {
+	case t == nil || e.Window.Bytes == 0: // which [Evidence.window] tells
+	case float64(t.Missed) > mostMissed*float64(t.Turns):
+		found = Finding{Disturbed: true, Reason: fmt.Sprintf("the edges of %d of %d turns were read late", t.Missed,
+			t.Turns),
+			Fix: "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or use longer turns " +
+				"(turn: 240ms)"}
+	case float64(t.Late) > mostLate*float64(e.Window.Bytes):
+		found = Finding{Disturbed: true,
+			Reason: fmt.Sprintf("%.1f %% of the bytes passed after the turn in which they were sent",
+				100*float64(t.Late)/float64(e.Window.Bytes)),
+			Fix: "the buffers hold more than the path takes in the pause between turns: smaller --sndbuf, longer " +
+				"turns, or " +
+				"order: blocks"}
+	}
+	return found
+}

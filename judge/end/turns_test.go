@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+
+package end
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// A run in turns counts where the rate is that of most turns, and nearly nothing came between them.
+func TestTurns(t *testing.T) {
+	for _, c := range []struct {
+		turns *Turns
+		say   string
+	}{
+		{nil, ""},
+		{&Turns{Turns: 18, Missed: 4, Late: 9}, ""},
+		{&Turns{Turns: 18, Missed: 5}, "edges of 5 of 18 turns were read late"},
+		{&Turns{Turns: 18, Late: 11}, "1.1 % of the bytes passed after the turn"},
+	} {
+		e := Evidence{Turns: c.turns, Window: stream.Counters{Bytes: 1000}}
+		x := e.turns(nil)
+		if (c.say == "") != (x.Reason == "") || !strings.Contains(x.Reason, c.say) ||
+			(x.Reason == "") != (x.Fix == "") ||
+			x.Disturbed != (c.say != "") {
+			t.Errorf("%+v: %+v", c.turns, x)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+
+package counter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
+)
+
+// TurnReader reads what belongs to a turn at its edges, again and again: it keeps files open and
+// allocates little, since what it takes is in the turn, and what the garbage collector takes too.
+type TurnReader struct {
+	stat, softnet *os.File
+	threads       []turnThread
+	buf           []byte
+}
+
+// turnThread is a thread of this process, and its schedstat; nil: there is none.
+type turnThread struct {
+	tid, pinned int
+	sched       *os.File
+}
+
+// TurnReading is what is read at an edge of a turn, in which the host does one thing of several
+// that take turns.
+type TurnReading struct {
+	AtNs    int64
+	cpu     CPUSnapshot
+	threads []ThreadTimes
+	rusage  Rusage
+	softnet []procfs.SoftnetStat
+}
+
+// OpenTurns opens the counters of CPUs, of these threads of this process, and of the backlog.
+func OpenTurns(tids []int) (_ *TurnReader, err error) {
+	t, fs := &TurnReader{buf: make([]byte, statBufLen)}, FS{}
+	defer func() {
+		if err != nil {
+			t.Close()
+		}
+	}()
+	if t.stat, err = kernelfile.Open(fs.procPath("stat")); err != nil {
+		return nil, fmt.Errorf("read cpu columns: %w", mounted(err))
+	}
+	if t.softnet, err = kernelfile.Open(fs.procPath("net", "softnet_stat")); err != nil {
+		return nil, fmt.Errorf("read softnet counters: %w", mounted(err))
+	}
+	for _, tid := range tids {
+		own := ThreadTimes{PID: os.Getpid(), TID: tid, Pinned: -1}
+		own.ask()
+		x := turnThread{tid: tid, pinned: own.Pinned}
+		x.sched, _ = kernelfile.Open(fs.procPath("self", "task", strconv.Itoa(tid), "schedstat"))
+		t.threads = append(t.threads, x)
+	}
+	return t, nil
+}
+
+// Close closes what is open.
+func (t *TurnReader) Close() {
+	t.stat.Close()
+	t.softnet.Close()
+	for _, x := range t.threads {
+		x.sched.Close()
+	}
+}
+
+// Read reads the counters.
+func (t *TurnReader) Read() (out TurnReading, err error) {
+	for _, x := range t.threads {
+		own := ThreadTimes{PID: os.Getpid(), TID: x.tid, Pinned: x.pinned}
+		if own.RunNs, err = ThreadClock(x.tid); err != nil {
+			return out, err
+		}
+		// Where nobody counts waits all is 0.
+		if n, _ := x.sched.ReadAt(t.buf, 0); n > 0 {
+			_, rest, rerr := number(t.buf[:n])
+			wait, rest, werr := number(rest)
+			times, _, serr := number(bytes.TrimRight(rest, "\n"))
+			if errors.Join(rerr, werr, serr) == nil && times > 0 {
+				own.WaitNs, own.Timeslices, own.HasWait = wait, times, true
+			}
+		}
+		out.threads = append(out.threads, own)
+	}
+	if out.rusage, err = ReadRusage(); err != nil {
+		return out, err
+	}
+	n, err := t.softnet.ReadAt(t.buf, 0)
+	if n == 0 && err != nil {
+		return out, fmt.Errorf("read softnet counters: %w", err)
+	}
+	if out.softnet, err = parseSoftnet(t.buf[:n]); err != nil {
+		return out, err
+	}
+	from := Monotonic()
+	n, err = t.stat.ReadAt(t.buf, 0)
+	to := Monotonic()
+	if n == 0 && err != nil {
+		return out, fmt.Errorf("read cpu columns: %w", err)
+	}
+	out.cpu.AtNs, out.cpu.ReadNs = from+(to-from)/2, to-from
+	out.AtNs = out.cpu.AtNs
+	out.cpu.CPUs, err = parseStat(wholeLines(t.buf[:n], n == len(t.buf)), nil)
+	return out, err
+}
+
+// parseSoftnet reads the rows of /proc/net/softnet_stat: see [ReadSoftnet]. A row without its CPU's
+// number is of the CPU of its place.
+func parseSoftnet(b []byte) (out []procfs.SoftnetStat, err error) {
+	for place := uint32(0); len(b) > 0; place++ {
+		var ln []byte
+		ln, b, _ = bytes.Cut(b, []byte{'\n'})
+		var v [13]uint32
+		n := 0
+		for f := range bytes.FieldsSeq(ln) {
+			x, perr := strconv.ParseUint(string(f), 16, 32)
+			if perr != nil {
+				return nil, fmt.Errorf("parse /proc/net/softnet_stat: %w", perr)
+			}
+			if n < len(v) {
+				v[n] = uint32(x)
+			}
+			n++
+		}
+		if n < 9 {
+			continue // the end
+		}
+		s := procfs.SoftnetStat{Processed: v[0], Dropped: v[1], TimeSqueezed: v[2], ReceivedRps: v[9],
+			FlowLimitCount: v[10], Index: place}
+		if n >= backlogFields {
+			s.SoftnetBacklogLen, s.Index = v[11], v[12]
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// TurnSum adds up what was read at the edges of turns.
+type TurnSum struct {
+	turns   int
+	cpus    CPUSum
+	threads map[int][2]ThreadTimes // by TID, from and to
+	rusage  [2]Rusage
+	softnet map[uint32]procfs.SoftnetStat // by CPU
+}
+
+// Add adds a turn.
+func (s *TurnSum) Add(before, after TurnReading) {
+	if s.threads == nil {
+		s.threads, s.softnet = map[int][2]ThreadTimes{}, map[uint32]procfs.SoftnetStat{}
+		s.rusage = [2]Rusage{before.rusage, before.rusage}
+	}
+	s.turns++
+	s.cpus.Add(before.cpu, after.cpu)
+	for _, d := range threadsBetween(before.threads, after.threads) {
+		if d.New {
+			continue
+		}
+		of, known := s.threads[d.TID]
+		if !known {
+			of[0] = ThreadTimes{PID: d.PID, TID: d.TID, Name: d.Name, Pinned: d.CPU}
+			of[1] = of[0]
+		}
+		of[1].add(d)
+		of[0].HasWait, of[1].HasWait = d.HasWait, d.HasWait
+		s.threads[d.TID] = of
+	}
+	s.rusage[1].add(before.rusage, after.rusage)
+	for _, d := range SoftnetBetween(before.softnet, after.softnet) {
+		n := s.softnet[d.Index]
+		n.Index = d.Index
+		n.Processed += d.Processed
+		n.Dropped += d.Dropped
+		n.TimeSqueezed += d.TimeSqueezed
+		n.ReceivedRps += d.ReceivedRps
+		n.FlowLimitCount += d.FlowLimitCount
+		s.softnet[d.Index] = n
+	}
+}
+
+func (t *ThreadTimes) add(d ThreadDelta) {
+	t.RunNs += d.RunNs
+	t.UserNs += d.UserNs
+	t.SysNs += d.SysNs
+	t.WaitNs += d.WaitNs
+	t.Timeslices += d.Timeslices
+	t.Voluntary += d.Voluntary
+	t.Involuntary += d.Involuntary
+}
+
+func (r *Rusage) add(b, a Rusage) {
+	r.RunNs += a.RunNs - b.RunNs
+	r.UserNs += a.UserNs - b.UserNs
+	r.SysNs += a.SysNs - b.SysNs
+	r.Voluntary += a.Voluntary - b.Voluntary
+	r.Involuntary += a.Involuntary - b.Involuntary
+	r.MinorFaults += a.MinorFaults - b.MinorFaults
+	r.MajorFaults += a.MajorFaults - b.MajorFaults
+}
+
+// WallNs returns how long all turns were together, from edge to edge.
+func (s *TurnSum) WallNs() int64 { return s.cpus.to.AtNs - s.cpus.from.AtNs }
+
+// Between completes the two snapshots of a window, so that [Delta] is of the turns in it.
+func (s *TurnSum) Between(from, to *Snapshot) {
+	from.CPU, to.CPU = s.cpus.from, s.cpus.to
+	slack := s.tickSlackNs()
+	from.CPU.ReadNs, to.CPU.ReadNs = from.CPU.ReadNs+slack, to.CPU.ReadNs+slack
+	from.Rusage, to.Rusage = s.rusage[0], s.rusage[1]
+	from.Threads, to.Threads = s.threadsOf(from.Threads, to.Threads)
+	for _, cpu := range slices.Sorted(maps.Keys(s.softnet)) {
+		from.Softnet = append(from.Softnet, procfs.SoftnetStat{Index: cpu})
+		to.Softnet = append(to.Softnet, s.softnet[cpu])
+	}
+	to.Heat = readHeat(to.Config.FS, to.Config.CPUs)
+}
+
+// threadsOf returns the times of threads in their turns. What is not read at the edges of turns is
+// of the window: between turns they do nothing.
+func (s *TurnSum) threadsOf(before, after []ThreadTimes) (from, to []ThreadTimes) {
+	whole := map[int]ThreadDelta{}
+	for _, d := range threadsBetween(before, after) {
+		whole[d.TID] = d
+	}
+	from, to = []ThreadTimes{}, []ThreadTimes{}
+	for _, tid := range slices.Sorted(maps.Keys(s.threads)) {
+		t, d := s.threads[tid], whole[tid]
+		t[1].UserNs, t[1].SysNs = t[0].UserNs+d.UserNs, t[0].SysNs+d.SysNs
+		t[1].Voluntary, t[1].Involuntary = t[0].Voluntary+d.Voluntary, t[0].Involuntary+d.Involuntary
+		from, to = append(from, t[0]), append(to, t[1])
+	}
+	return from, to
+}
+
+// tickSlackNs bounds what ticks leave unknown of the sum. Each turn is wrong by the difference of
+// two roundings to a tick, of which the sum has 1/sqrt(6) ticks a turn in the square mean, and
+// twice that bounds it. [Usage] knows of one tick.
+func (s *TurnSum) tickSlackNs() int64 {
+	const tick = 1e9 / userHZ
+	return int64(max(2*math.Sqrt(float64(s.turns)/6)-1, 0) * tick)
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// order is how runs follow each other.
+type order string
+
+const (
+	blocks = "blocks" // one after another; so is ""
+	turns  = "turns"  // cells of a group are open together, and take turns
+
+	// usualTurn is long beside what a flow takes to get to its pace again, and short beside what
+	// else a machine does.
+	usualTurn = 60 * time.Millisecond
+	leastTurn = 10 * time.Millisecond
+	mostTurn  = 10 * time.Second
+	// A group has no more cells, and a cell no more turns, than agents take.
+	mostGroup = 32
+	mostTurns = 5000
+)
+
+func parseOrder(s string) (order, error) {
+	switch s {
+	case blocks:
+		return "", nil // as before there were any others
+	case turns:
+		return turns, nil
+	}
+	return "", fmt.Errorf("%q: must be %s or %s", s, blocks, turns)
+}
+
+// parseTurn reads the length of a turn; the usual one is none of its own.
+func parseTurn(s string) (time.Duration, error) {
+	d, err := durationWithin(leastTurn, mostTurn)(s)
+	if d == usualTurn {
+		d = 0
+	}
+	return d, err
+}
+
+// TurnLength returns how long a turn is; 0: cells take none.
+func (s *Spec) TurnLength() time.Duration {
+	if s.Order != turns {
+		return 0
+	}
+	return cmp.Or(s.Turn, usualTurn)
+}
+
+// TurnsFit refuses turns of a plan that cannot have any.
+func (s *Spec) TurnsFit() error {
+	if s.Order != turns {
+		if s.Turn != 0 {
+			return errors.New("a turn has a length only with order: turns")
+		}
+		return nil
+	}
+	if s.Adaptive != nil {
+		return errors.New("adaptive and order: turns cannot be combined: use order: blocks, or a number of repetitions")
+	}
+	for i := range s.Cells {
+		if err := s.Cells[i].CheckTurns(); err != nil {
+			return fmt.Errorf("cell %s: %w", s.Cells[i].ID, err)
+		}
+	}
+	for _, end := range []*End{&s.SUT, &s.TG} {
+		for _, name := range []string{"net.core.busy_read", "net.core.busy_poll"} {
+			if v := end.Settings.Sysctl[name]; v != "" && v != "0" {
+				return fmt.Errorf(
+					"sysctl %s: a thread that polls would do so in the turns of others: use order: blocks", name)
+			}
+		}
+	}
+	for _, g := range s.groups() {
+		if len(g) > mostGroup {
+			return fmt.Errorf(
+				"%d cells would take turns with each other, at most %d may: use order: blocks, or several "+
+					"plans", len(g), mostGroup)
+		}
+		if last := s.Port + len(g) - 1; s.Port > 0 && last > 65535 {
+			return fmt.Errorf("port %s: %d cells take turns, each with a port of its own from this one on",
+				strconv.Itoa(s.Port), len(g))
+		}
+	}
+	if n := 2 * (RoundsOf(max(s.Duration, s.WarmupDuration), s.TurnLength()) + RoundsOf(s.RampUp, s.TurnLength())); n >
+		mostTurns {
+		return fmt.Errorf("a duration of %v makes %d turns of %v, at most %d may be: use longer turns", s.Duration, n,
+			s.TurnLength(), mostTurns)
+	}
+	return nil
+}
+
+// checkTurns refuses turns at their place in the file.
+func (s *Spec) checkTurns(root ast.Node) error {
+	key := "turn"
+	if s.Order == turns {
+		key = "order"
+	}
+	return placed(under(root, key), s.TurnsFit())
+}
+
+// groups are the cells that take turns with each other, as their numbers.
+func (s *Spec) groups() (all [][]int) {
+	of := map[string]int{}
+	for i := range s.Cells {
+		key := s.Cells[i].TurnGroup()
+		at, known := of[key]
+		if !known {
+			at = len(all)
+			of[key], all = at, append(all, nil)
+		}
+		all[at] = append(all[at], i)
+	}
+	return all
+}
+
+// inOrder lists the runs of one replay in their order. With turns, groups are what takes the place
+// of cells, and who of a group is the first changes with the repetition.
+func (s *Spec) inOrder(seed uint64) (runs []Run) {
+	if s.TurnLength() == 0 {
+		return Interleave(s.Cells, s.Repetitions, s.Warmup, seed)
+	}
+	groups := s.groups()
+	for _, p := range interleave(len(groups), s.Repetitions, s.Warmup, seed) {
+		g := groups[p.At]
+		for i := range g {
+			runs = append(runs, Run{Cell: s.Cells[g[(i+p.Rep)%len(g)]], Group: p.At + 1, Block: p.Block, Rep: p.Rep,
+				Warmup: p.Warmup})
+		}
+	}
+	return runs
+}
+
+// Start returns the first runs of a plan that are made together: those of a group that take turns,
+// or one.
+func Start(runs []Run) []Run {
+	n := 1
+	for ; n < len(runs) && runs[0].Group > 0 && runs[n].together(&runs[0]); n++ {
+	}
+	return runs[:min(n, len(runs))]
+}
+
+func (r *Run) together(first *Run) bool {
+	return r.Group == first.Group && r.Block == first.Block && r.Replay == first.Replay && r.Warmup == first.Warmup
+}
+
+// RoundsOf computes how many rounds give each of those that take turns the time d or more, where
+// each has two turns in a round.
+func RoundsOf(d, each time.Duration) int { return int((d + 2*each - 1) / (2 * each)) }
+
+// ThereAndBack orders the turns of a round: who is first, and so has two turns with the fewest
+// between them, changes from round to round.
+func ThereAndBack(n, round int) (order []int) {
+	for i := range n {
+		order = append(order, (i+round)%n)
+	}
+	back := slices.Clone(order)
+	slices.Reverse(back)
+	return append(order, back...)
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Who is first changes from round to round, and there and back each has two turns.
+func TestThereAndBack(t *testing.T) {
+	for round, want := range [][]int{{0, 1, 2, 2, 1, 0}, {1, 2, 0, 0, 2, 1}, {2, 0, 1, 1, 0, 2}, {0, 1, 2, 2, 1, 0}} {
+		if got := ThereAndBack(3, round); !slices.Equal(got, want) {
+			t.Errorf("round %d: %v, want %v", round, got, want)
+		}
+	}
+}
+
+// Each has its time in whole rounds.
+func TestRoundsOf(t *testing.T) {
+	for _, c := range []struct {
+		d, each time.Duration
+		rounds  int
+	}{{time.Second, 50 * time.Millisecond, 10}, {time.Second, 60 * time.Millisecond, 9}, {time.Second, time.Second, 1},
+		{2 * time.Second, 20 * time.Millisecond, 50}} {
+		if got := RoundsOf(c.d, c.each); got != c.rounds {
+			t.Errorf("%v in turns of %v: %d rounds, want %d", c.d, c.each, got, c.rounds)
+		}
+	}
+}
+
+const turnsFile = "name: x\nfactors: {rx: [tcp, uring, zcrx], tx: [tcp], mtu: [1500, 9000], message: [64K, 1M]}\n" +
+	"order: turns\nrepetitions: 3\n"
+
+// A group has what is of the flow alone in it; a mode that takes a queue over has its own. Its runs
+// follow each other in each block, and who is the first changes.
+func TestGroups(t *testing.T) {
+	s, err := Parse("x.yaml", []byte(turnsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	for _, g := range s.groups() {
+		sizes = append(sizes, len(g))
+		for _, i := range g {
+			if s.Cells[i].MTU != s.Cells[g[0]].MTU || (s.Cells[i].RX == "zcrx") != (len(g) == 1) {
+				t.Errorf("%s takes turns with %s", s.Cells[i].ID, s.Cells[g[0]].ID)
+			}
+		}
+	}
+	slices.Sort(sizes)
+	if !slices.Equal(sizes, []int{1, 1, 1, 1, 4, 4}) || s.TurnLength() != 60*time.Millisecond {
+		t.Errorf("groups of %v, turns of %v", sizes, s.TurnLength())
+	}
+	runs, first, starts := s.Runs(), map[string]bool{}, 0
+	if len(runs) != len(s.Cells)*4 {
+		t.Errorf("%d runs", len(runs))
+	}
+	for left := runs; len(left) > 0; starts++ {
+		start := Start(left)
+		left = left[len(start):]
+		if len(start) == 4 && !start[0].Warmup {
+			first[start[0].Cell.ID] = true
+		}
+	}
+	if starts != 6*4 || len(first) != 2*3 {
+		t.Errorf("%d starts, %d cells were the first", starts, len(first))
+	}
+	if one := Start(Interleave(s.Cells, 1, false, 1)); len(one) != 1 {
+		t.Errorf("%d runs without turns are made together", len(one))
+	}
+}
+
+// What cannot be had in turns is refused at its place, with what to do. A plan of blocks is what it
+// was.
+func TestTurnsRefused(t *testing.T) {
+	for text, say := range map[string]string{
+		"order: turn\n":                                    "2:8: \"turn\": must be blocks or turns",
+		"turn: 100ms\n":                                    "a turn has a length only with order: turns",
+		"order: turns\nturn: 1ms\n":                        "3:7: 1ms is outside",
+		"order: turns\nbusy_poll: 20us\n":                  "cell tcp/tcp: busy_poll cannot be measured in turns",
+		"order: turns\nprobe: syscalls\n":                  "probe syscalls cannot",
+		"order: turns\nadaptive: {min: 6, interval: 1%}\n": "adaptive and order: turns",
+		"order: turns\nduration: 1h\n":                     "use longer turns",
+		"order: turns\nport: 65535\n":                      "port 65535: 2 cells",
+	} {
+		_, err := Parse("x.yaml", []byte("name: x\n"+text+"factors: {rx: [tcp, uring], tx: [tcp]}\n"))
+		if err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%q: %v, want %s", text, err, say)
+		}
+	}
+	_, err := Parse("x.yaml", []byte("name: x\norder: turns\nfactors: {rx: [udp], tx: [udp]}\n"))
+	if err == nil || !strings.Contains(err.Error(), "2:8") || !strings.Contains(err.Error(), "udp cannot be measured") {
+		t.Errorf("packets: %v", err)
+	}
+	a, _ := Parse("x.yaml", []byte("name: x\nfactors: {rx: [tcp], tx: [tcp]}\n"))
+	b, err := Parse("x.yaml", []byte("name: x\norder: blocks\nfactors: {rx: [tcp], tx: [tcp]}\n"))
+	if err != nil || a.Hash() != b.Hash() {
+		t.Errorf("order: blocks is another plan: %v", err)
+	}
+}

@@ -112,9 +112,9 @@ func TestRemainingBlocks(t *testing.T) {
 		for len(left) > 0 {
 			block := s.Again.block(left)
 			left = left[len(block):]
-			if _, err := s.Again.play(block, 2, nil, func(p matrix.Run) (*results.Record, bool, error) {
-				got = append(got, fmt.Sprint(p.Rep, ".", p.Try))
-				return &results.Record{Cell: p.Cell, Rep: p.Rep, Try: p.Try, Verdict: results.OK}, false, nil
+			if _, err := s.Again.play(block, 2, nil, func(ps []matrix.Run) ([]results.Record, bool, error) {
+				got = append(got, fmt.Sprint(ps[0].Rep, ".", ps[0].Try))
+				return []results.Record{{Cell: ps[0].Cell, Rep: ps[0].Rep, Try: ps[0].Try, Verdict: results.OK}}, false, nil
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -246,12 +246,12 @@ func linkWatch(t *testing.T, end veth.End) func() int {
 				switch {
 				case err != nil:
 					return err
-				case l.Counters.RxBytes-last > 100<<10:
+				case l.Stats.RxBytes-last > 100<<10:
 					since, busy = time.Now(), true
 				case busy && time.Since(since) > 3*time.Millisecond:
 					pauses, busy = pauses+1, false
 				}
-				last = l.Counters.RxBytes
+				last = l.Stats.RxBytes
 			}
 		})
 	}()

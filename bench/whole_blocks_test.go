@@ -63,9 +63,9 @@ func TestWholeBlocksAreFair(t *testing.T) {
 				block := redo.block(left)
 				left = left[len(block):]
 				if _, err := redo.play(block, plan.DefaultReplace, func(matrix.Run) {},
-					func(p matrix.Run) (*results.Record, bool, error) {
-						r := h.run(p)
-						return &r, redo.wants(&r, plan.DefaultReplace), nil
+					func(ps []matrix.Run) ([]results.Record, bool, error) {
+						r := h.run(ps[0])
+						return []results.Record{r}, redo.wants(&r, plan.DefaultReplace), nil
 					}); err != nil {
 					t.Fatal(err)
 				}

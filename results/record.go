@@ -33,6 +33,9 @@ type Record struct {
 	Seq       int       `json:"seq"`   // position in the session, from 0
 	Rep       int       `json:"rep"`   // repetition of the cell, from 0; a warm-up counts apart
 	Warmup    bool      `json:"warmup"`
+	// Start is which start of the agents the run was made by, from 1, where a session started them
+	// several times; 0: it did once.
+	Start int `json:"start,omitempty"`
 
 	StartUTCNs int64 `json:"start_utc_ns,omitempty"` // beginning of the steady window, wall clock of the controller
 

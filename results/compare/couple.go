@@ -24,7 +24,7 @@ type Couple struct {
 	// Asked: one factor was asked about, and they differ in several. Of such a couple nothing is
 	// said; else the two are compared as they are.
 	Asked   bool
-	Between float64 // spread between boots that a plan declares, 0.01 = 1 %; 0: none
+	Between stat.Between // what plans declare
 
 	pair pairing
 }
@@ -36,7 +36,7 @@ func couples(pairs []pairing, a, b *Set) (out []Couple) {
 	for _, p := range pairs {
 		out = append(out, Couple{A: p.a, B: p.b, DirA: a.Dir, DirB: b.Dir, TableA: a.Table, TableB: b.Table,
 			Factor: p.factor, Others: p.others,
-			Asked: len(p.others) > 0 && !p.whole, Between: max(a.Between, b.Between), pair: p})
+			Asked: len(p.others) > 0 && !p.whole, Between: a.Between.Or(b.Between), pair: p})
 	}
 	return out
 }

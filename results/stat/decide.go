@@ -14,7 +14,7 @@ import (
 // is not so, whatever else is.
 //
 // The pairs of Main come first. Each has its share of the level, which its figures use together
-// ([Westfall and Young]); a pair that is decided in all its figures leaves its share: half of it to
+// (see jointly); a pair that is decided in all its figures leaves its share: half of it to
 // those of Main that are left, half to the others and to what follows (truncated Holm procedure,
 // Dmitrienko, Tamhane and Wiens 2008). So nothing that is asked besides makes it harder to decide
 // what Main asks, if Main has all of the level.
@@ -204,11 +204,15 @@ func (d *Difference) end(middle, side, alpha float64) float64 {
 		p, _ := permuteBlocks(shifted)
 		return p > alpha
 	}
+	// Most such intervals are a little wider than that of the difference.
 	lo, hi := 0.0, 1e-4
-	for inside(hi) && hi < 50 {
-		lo, hi = hi, 2*hi
+	if q := d.Ratio; q.Lo != nil && *q.Lo > 0 {
+		hi = max(hi, math.Abs(math.Log(map[bool]float64{true: *q.Hi, false: *q.Lo}[side > 0])-middle))
 	}
-	for range 20 {
+	for inside(hi) && hi < 50 {
+		lo, hi = hi, 1.5*hi
+	}
+	for range 9 {
 		if mid := (lo + hi) / 2; inside(mid) {
 			lo = mid
 		} else {
@@ -228,4 +232,27 @@ func (d *Difference) Told(alpha float64) *Ratio {
 	}
 	*q.Lo, *q.Hi = min(*q.Lo, *d.Ratio.Lo), max(*q.Hi, *d.Ratio.Hi)
 	return q
+}
+
+// MedianOfUnits computes the distribution-free interval of the median of runs that leaves it out in
+// at most alpha: of the medians of six starts or more if there are, which stand for their runs. nil:
+// so few give none.
+func MedianOfUnits(runs []Run, alpha float64) (lo, hi *float64) {
+	v := valuesOf(runs)
+	if of := medians(runs, Run.start); len(of) >= MinRuns {
+		v = of
+	}
+	slices.Sort(v)
+	n := len(v)
+	tail, ways, k := 0.0, math.Pow(.5, float64(n)), 0
+	for i := 0; i < n/2; i++ { // that i of n are below the median
+		if tail += ways; 2*tail > alpha {
+			break
+		}
+		k, ways = i+1, ways*float64(n-i)/float64(i+1)
+	}
+	if k == 0 {
+		return nil, nil
+	}
+	return &v[k-1], &v[n-k]
 }

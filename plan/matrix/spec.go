@@ -40,7 +40,7 @@ type Spec struct {
 	BetweenBoots   float64       `json:",omitempty"`
 	BetweenBootsOf int           `json:",omitempty"` // measured on so many; 0: the file does not say
 	BetweenStarts  plan.Declared `json:",omitzero"`  // the same between starts of the agents
-	Purpose      string  `json:"-"` // [measure] or [Check]; "": the first
+	Purpose        string        `json:"-"`          // [measure] or [Check]; "": the first
 	Plan
 	Gates  plan.Gates
 	Common common

@@ -30,7 +30,9 @@ const forRankings = .05
 // decide corrects the p of all rows together: in at most 5 % of reports anything is stated that is
 // not so. It returns what is left for rankings.
 func decide(rows []*Row, ranked bool) stat.Rest {
-	first := mainFactor(rows)
+	first := MainFactor(func(name string) bool {
+		return slices.ContainsFunc(rows, func(r *Row) bool { return r.Factor == name })
+	})
 	type pair struct {
 		of    *Result
 		pair  int
@@ -69,17 +71,9 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 			*to = append(*to, of)
 		}
 	}
-	q.Rest, q.ForMain = ranked, 1
-	if len(rows) == 0 || !rows[0].declared {
-		if ranked {
-			q.ForRest = forRankings
-		}
-		q.ForMain -= q.ForRest
-		if len(q.Main) > 0 && len(q.Others) > 0 {
-			q.ForMain /= 2
-			q.ForOthers = q.ForMain
-		}
-	}
+	q.Rest = ranked
+	q.ForMain, q.ForOthers, q.ForRest = Shares(len(rows) > 0 && rows[0].declared, len(q.Main) > 0 && len(q.Others) > 0,
+		ranked)
 	rest := q.Decide()
 	for _, r := range rows {
 		share, pairs := q.ForMain, len(q.Main)
@@ -92,17 +86,36 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 		r.tests = max(1, pairs)
 		if r.Reach = nil; r.Diff.Testable() {
 			r.Reach = new(stat.ReachOf(&r.Diff, r.tests))
-			r.Reach.LeastP = min(1, r.Reach.LeastP/share)
+			*r.Reach = r.Reach.With(share)
 		}
 	}
 	return rest
 }
 
-// mainFactor returns the factor whose comparisons come first where the plan does not declare any:
-// the receiver's mode, or else the sender's; "": all are alike.
-func mainFactor(rows []*Row) string {
+// Shares returns what the comparisons that come first have of the level, the others if there are,
+// and the rankings if any follow.
+func Shares(declared, others, ranked bool) (first, other, rest float64) {
+	first = 1
+	if declared {
+		return first, 0, 0
+	}
+	if ranked {
+		rest = forRankings
+		first -= rest
+	}
+	if others {
+		first /= 2
+		other = first
+	}
+	return first, other, rest
+}
+
+// MainFactor returns the factor whose comparisons come first where the plan does not declare any:
+// the receiver's mode, or else the sender's; "": all are alike. has reports whether any comparison
+// is about a factor.
+func MainFactor(has func(factor string) bool) string {
 	for _, name := range []string{"rx", "tx"} {
-		if slices.ContainsFunc(rows, func(r *Row) bool { return r.Factor == name }) {
+		if has(name) {
 			return name
 		}
 	}

@@ -153,8 +153,15 @@ func (q Questions) Decide() Rest {
 			}
 		}
 		wOthers, left := others.share(q.ForOthers+toOthers, q.Rest)
-		main.steps, others.steps = append(main.steps, step{level, wMain}), append(others.steps, step{level, wOthers})
-		rest.steps = append(rest.steps, step{level, q.ForRest + on - toOthers + left})
+		if main.gone < len(main.last) {
+			main.steps = append(main.steps, step{level, wMain})
+		}
+		if others.gone < len(others.last) {
+			others.steps = append(others.steps, step{level, wOthers})
+		}
+		if q.Rest {
+			rest.steps = append(rest.steps, step{level, q.ForRest + on - toOthers + left})
+		}
 		x, y := main.next(wMain), others.next(wOthers)
 		if level = max(level, min(x, y)); level >= 1 {
 			break

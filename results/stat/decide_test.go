@@ -41,7 +41,7 @@ func figures(rng *rand.Rand, pairs, runs int, cv, effect float64) (out [][]*Diff
 // found as often, whatever else is asked.
 func TestDecide(t *testing.T) {
 	long.Garbage(t)
-	rounds := long.Rounds(400, 4000)
+	rounds := long.Rounds(300, 4000)
 	for _, c := range []struct {
 		name          string
 		main, others  int

@@ -37,7 +37,7 @@ func (w *writer) rankings() {
 }
 
 // Rankings counts the rankings of a set by some figures, of each the first name that was measured:
-// they share what comparisons leave of the level.
+// they share what comparisons leave of the level. One more is the orders of cells by other returns.
 func Rankings(set *compare.Set, figures [][]string) (n int) {
 	for _, cells := range groupsOf(set.Candidates()) {
 		for _, names := range figures {
@@ -46,7 +46,7 @@ func Rankings(set *compare.Set, figures [][]string) (n int) {
 			}
 		}
 	}
-	return max(n, 1)
+	return n + 1
 }
 
 func measured(cells []*compare.Cell, names []string) bool {

@@ -25,7 +25,7 @@ var core = map[string]bool{"throughput_gbps": true, "packets_per_s": true, "tran
 
 // forRankings is what rankings have of the level where the plan does not declare what counts, beside
 // what comparisons leave them.
-const forRankings = .05
+const forRankings = .2
 
 // decide corrects the p of all rows together: in at most 5 % of reports anything is stated that is
 // not so. It returns what is left for rankings.

@@ -106,10 +106,8 @@ func (c *Ranking) correct(rest stat.Rest, rankings int) {
 		}
 		r.Diff.Adjusted = min(all, rest.Adjust(r.Diff.P, float64(rankings)*pairs))
 		r.Reach = stat.ReachOf(&r.Diff, c.of-1)
-		r.Reach.LeastP = min(1, r.Diff.Least*leads)
-		if w := rest.Weight(); w > 0 {
-			r.Reach.LeastP = min(1, max(r.Reach.LeastP, r.Diff.Least*float64(rankings)/w))
-		}
+		// The best case: what comes before is decided.
+		r.Reach.LeastP = min(1, r.Diff.Least*max(leads, float64(rankings)))
 	}
 }
 

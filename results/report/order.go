@@ -118,15 +118,18 @@ type asked struct {
 	compared *compare.Result // nil: nothing was
 	rankings int
 	times    float64
-	same     string // figure of comparisons that this ranking orders by; "": none
-	closed   bool   // nothing is asked: cells have an order, and all have one rank
+	// exponents is the same for other exponents than 2 and 1.
+	exponents float64
+	same      string // figure of comparisons that this ranking orders by; "": none
+	closed    bool   // nothing is asked: cells have an order, and all have one rank
 }
 
 // rankings orders candidates for all exponents. Two cells are told apart by paired blocks, as
 // in comparisons; at n = 2, m = 1 all of the first atBase, else the best alone. The order depends on
-// n/m alone, so that other exponents are two rows of questions, with larger ones and with smaller
-// ones: each is asked only as far as the one before has a leader.
-func rankings(all []*candidate, q asked, atBase int) []ranked {
+// n/m alone, so that other exponents are two rows of questions, of larger ones and of smaller ones.
+// Each begins at its end, and goes on as far as the one before has a leader. apart: they have a share
+// of their own; else they are asked only where one leads at n = 2, m = 1.
+func rankings(all []*candidate, q asked, atBase int, apart bool) []ranked {
 	base := rank(all, 2, 1, q, atBase)
 	type exponents struct{ n, m float64 }
 	var every []exponents
@@ -137,10 +140,11 @@ func rankings(all []*candidate, q asked, atBase int) []ranked {
 	}
 	far := func(e exponents) float64 { return math.Log(e.n / e.m / 2) }
 	order := slices.Clone(every)
-	slices.SortStableFunc(order, func(a, b exponents) int { return cmp.Compare(math.Abs(far(a)), math.Abs(far(b))) })
+	slices.SortStableFunc(order, func(a, b exponents) int { return cmp.Compare(math.Abs(far(b)), math.Abs(far(a))) })
 	made := map[exponents]ranked{}
-	leads := map[bool]bool{false: len(base.Leaders()) == 1, true: len(base.Leaders()) == 1} // smaller, larger
-	q.times, q.same = 4*max(1, q.times), ""
+	first := apart || len(base.Leaders()) == 1
+	leads := map[bool]bool{false: first, true: first} // smaller, larger
+	q.times, q.same = 2*max(1, q.times)*max(1, q.exponents), ""
 	for _, e := range order {
 		larger := far(e) > 0
 		var r ranked

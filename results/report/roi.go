@@ -110,7 +110,9 @@ func roiOf(groups []*cellRuns, q asked) *roi {
 		for _, side := range sides {
 			if side != results.Total {
 				own := q
-				own.times = 4
+				if own.times = 2; cost != results.CostCPU { // the other half is for other exponents
+					own.times = 4
+				}
 				lead := of[results.Total] != nil && of[results.Total].lead(of[results.Total].base()) != ""
 				of[side] = sensitivity(groups, side, cost, own, lead)
 			}
@@ -198,10 +200,13 @@ func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost, q ask
 		atBase = len(all) // the table of the cells has these ranks
 	}
 	if side == results.Total {
+		if cost != results.CostCPU {
+			q.exponents = 2
+		}
 		q.same = map[results.Cost]string{results.CostCPU: "roi_cpu_total", results.CostPower: "roi_power_total"}[cost]
 	}
 	q.closed = !ask
-	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, q, atBase)}
+	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, q, atBase, cost == results.CostCPU && side == results.Total)}
 	for _, c := range all {
 		s.Cells = append(s.Cells, c.cell)
 	}

@@ -195,7 +195,7 @@ func (s *said) interval(truth, lo, hi float64) {
 // that are told at least 95 % hold the truth.
 func TestWholeReports(t *testing.T) {
 	long.Garbage(t)
-	rounds := long.Rounds(40, 2000)
+	rounds := long.Rounds(60, 2000)
 	for _, c := range []struct {
 		name string
 		world

@@ -61,7 +61,13 @@ func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparison
 		}
 	}
 	var shares [2]float64
-	shares[0], shares[1], _ = compare.Shares(declared, n[0] > 0 && n[1] > 0, true)
+	leaders := 0
+	for i := range s.Cells {
+		if can[i] && compare.CanLead(&s.Cells[i]) {
+			leaders++
+		}
+	}
+	shares[0], shares[1], _ = compare.Shares(declared, n[0] > 0 && n[1] > 0, leaders > 1)
 	for tier := range n {
 		if n[tier] == 0 {
 			continue

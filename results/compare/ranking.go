@@ -234,12 +234,16 @@ func (r *Rival) Why() string {
 func (s *Set) Candidates() (out []*Cell) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if len(c.Runs) > 0 && c.Source == "" && c.Cell.Control == "" && !paced(&c.Cell) && !c.Discards() &&
-			!c.Runs[0].Calibrates() {
+		if len(c.Runs) > 0 && c.Source == "" && CanLead(&c.Cell) && !c.Runs[0].Calibrates() {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// CanLead reports whether a cell can be the best at something, if it runs.
+func CanLead(c *plan.Cell) bool {
+	return c.Control == "" && !paced(c) && !(&Cell{Cell: *c}).Discards()
 }
 
 // Discards reports whether the cell's receiving application never gets the payload.

@@ -47,6 +47,7 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 			r.main = !r.Exploratory && core[r.Metric]
 		}
 		if !r.asks() {
+			r.Diff.Adjusted = 1
 			continue
 		}
 		tier := 1

@@ -268,10 +268,11 @@ func (r *Row) Interval() (lo, hi string) {
 	return "-", "-"
 }
 
-// PText formats the corrected p-value; "-" where there are too few runs for a meaningful one.
+// PText formats the corrected p-value; "-" where there are too few runs for a meaningful one, or
+// there can be no verdict.
 func (r *Row) PText() string {
 	switch {
-	case len(r.Diff.Warnings) > 0, r.Other != "", r.Mixed():
+	case len(r.Diff.Warnings) > 0, r.Other != "", r.Mixed(), !r.asks(): // nothing is asked
 		return "-"
 	case r.Diff.Adjusted < 0.001:
 		return "<0.001"

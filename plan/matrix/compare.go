@@ -33,7 +33,8 @@ func parseDeclared(text string) (d plan.Declared, err error) {
 	}
 	if told {
 		if d.Of, err = strconv.Atoi(strings.TrimSpace(of)); err != nil {
-			return d, fmt.Errorf("%.40q: want how far apart they are and how many were measured, such as 1%% of 6", text)
+			return d, fmt.Errorf("%.40q: want how far apart they are and how many were measured, such as 1%% of 6",
+				text)
 		}
 	}
 	return d, checkDeclared(d)

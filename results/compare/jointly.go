@@ -23,8 +23,8 @@ var core = map[string]bool{"throughput_gbps": true, "packets_per_s": true, "tran
 	"ns_per_kb": true, "ns_per_packet": true, "cpu_us_per_transaction": true, "cycles_per_byte": true,
 	"roi_cpu_total": true}
 
-// forRankings is what rankings have of the level where the plan does not declare what counts, beside
-// what comparisons leave them.
+// forRankings is what rankings have of the level where the plan does not declare what counts,
+// beside what comparisons leave them.
 const forRankings = .2
 
 // decide corrects the p of all rows together: in at most 5 % of reports anything is stated that is
@@ -139,8 +139,8 @@ func (r *Row) asks() bool {
 	return !r.of.capacity || slower.HeldBy(subjects(&r.A, &r.B)...) == ""
 }
 
-// Jointly corrects the rows of several results together, and gives them their verdicts: who looks at
-// ten folders finds a difference in one of them by chance ten times as often.
+// Jointly corrects the rows of several results together, and gives them their verdicts: who looks
+// at ten folders finds a difference in one of them by chance ten times as often.
 func Jointly(all []*Result) {
 	ranked := len(all) == 1 && all[0].ranked
 	for _, rows := range [][]*Row{wholeOfAll(all), rowsOfAll(all)} {

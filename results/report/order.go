@@ -124,11 +124,11 @@ type asked struct {
 	closed    bool   // nothing is asked: cells have an order, and all have one rank
 }
 
-// rankings orders candidates for all exponents. Two cells are told apart by paired blocks, as
-// in comparisons; at n = 2, m = 1 all of the first atBase, else the best alone. The order depends on
+// rankings orders candidates for all exponents. Two cells are told apart by paired blocks, as in
+// comparisons; at n = 2, m = 1 all of the first atBase, else the best alone. The order depends on
 // n/m alone, so that other exponents are two rows of questions, of larger ones and of smaller ones.
-// Each begins at its end, and goes on as far as the one before has a leader. apart: they have a share
-// of their own; else they are asked only where one leads at n = 2, m = 1.
+// Each begins at its end, and goes on as far as the one before has a leader. apart: they have a
+// share of their own; else they are asked only where one leads at n = 2, m = 1.
 func rankings(all []*candidate, q asked, atBase int, apart bool) []ranked {
 	base := rank(all, 2, 1, q, atBase)
 	type exponents struct{ n, m float64 }

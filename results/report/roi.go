@@ -104,7 +104,8 @@ func roiOf(groups []*cellRuns, q asked) *roi {
 	}
 	out.mean(groups)
 	for _, cost := range costs {
-		// The total comes first: of one end, and beyond idle, it is asked only where that has a leader.
+		// The total comes first: of one end, and beyond idle, it is asked only where that has a
+		// leader.
 		of := map[results.Side]*Sensitivity{}
 		of[results.Total] = sensitivity(groups, results.Total, cost, q, cost != results.CostNetPower || out.leads())
 		for _, side := range sides {
@@ -203,10 +204,12 @@ func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost, q ask
 		if cost != results.CostCPU {
 			q.exponents = 2
 		}
-		q.same = map[results.Cost]string{results.CostCPU: "roi_cpu_total", results.CostPower: "roi_power_total"}[cost]
+		q.same = map[results.Cost]string{results.CostCPU: "roi_cpu_total",
+			results.CostPower: "roi_power_total"}[cost]
 	}
 	q.closed = !ask
-	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, q, atBase, cost == results.CostCPU && side == results.Total)}
+	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, q, atBase, cost == results.CostCPU &&
+		side == results.Total)}
 	for _, c := range all {
 		s.Cells = append(s.Cells, c.cell)
 	}

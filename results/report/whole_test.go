@@ -27,7 +27,8 @@ type world struct {
 	cellStart, cellBoot float64 // how far apart a cell is between starts and boots, beside what all share
 	run                 float64 // and between runs
 	primary             bool    // the plan declares the comparisons
-	// lead is by how much one of the cells delivers more, the CPU time and the watts being the same.
+	// lead is by how much one of the cells delivers more, the CPU time and the watts being the
+	// same.
 	lead float64
 	at   int
 	// mtu varies as well.
@@ -76,8 +77,9 @@ func (w *world) play(rng *rand.Rand) results.Journal {
 		}
 		for _, p := range matrix.Interleave(j.Header.Cells, w.each, false, rng.Uint64()) {
 			r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("s-%05d", len(j.Records)),
-				Seq: len(j.Records), SessionID: fmt.Sprint("s", start), Cell: p.Cell, Block: p.Block, Verdict: results.OK,
-				Rep: p.Rep + start*(w.each+w.each%2)}
+				Seq: len(j.Records), SessionID: fmt.Sprint("s", start), Cell: p.Cell, Block: p.Block,
+				Verdict: results.OK,
+				Rep:     p.Rep + start*(w.each+w.each%2)}
 			v := at[p.Cell.ID]
 			for f := range v {
 				v[f] = math.Exp(v[f] + w.run*rng.NormFloat64())
@@ -229,7 +231,8 @@ func TestWholeReports(t *testing.T) {
 					what = append(what, s.wrong[0])
 				}
 			}
-			t.Logf("%s, lead %g %%: %d of %d reports state what is not so, %d find it; of %d intervals %.2f %% hold the truth",
+			t.Logf("%s, lead %g %%: %d of %d reports state what is not so, %d find it; of %d intervals %.2f %% "+
+				"hold the truth",
 				c.name, 100*lead, wrong, rounds, found, told, 100-100*float64(missed)/float64(max(told, 1)))
 			slices.Sort(what)
 			t.Logf("  %q", what[:min(len(what), 12)])

@@ -242,8 +242,8 @@ func (d *Difference) Told(alpha float64) *Ratio {
 }
 
 // MedianOfUnits computes the distribution-free interval of the median of runs that leaves it out in
-// at most alpha: of the medians of six starts or more if there are, which stand for their runs. nil:
-// so few give none.
+// at most alpha: of the medians of six starts or more if there are, which stand for their runs.
+// nil: so few give none.
 func MedianOfUnits(runs []Run, alpha float64) (lo, hi *float64) {
 	v := valuesOf(runs)
 	if of := medians(runs, Run.start); len(of) >= MinRuns {

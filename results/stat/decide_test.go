@@ -11,8 +11,8 @@ import (
 )
 
 // figures makes so many figures of pairs of cells with a common baseline, in blocks of one session:
-// throughput, a cost per byte, and a return on it, so that they say much the same. effect is that of
-// the first pair.
+// throughput, a cost per byte, and a return on it, so that they say much the same. effect is that
+// of the first pair.
 func figures(rng *rand.Rand, pairs, runs int, cv, effect float64) (out [][]*Difference) {
 	cells := make([][3][]Run, pairs+1)
 	for i := range cells {
@@ -36,9 +36,9 @@ func figures(rng *rand.Rand, pairs, runs int, cv, effect float64) (out [][]*Diff
 	return out
 }
 
-// Over all pairs and figures, those that come first and those after them, at most 5 % of experiments
-// with equal cells call any difference; nor do more where some pairs differ. What comes first is
-// found as often, whatever else is asked.
+// Over all pairs and figures, those that come first and those after them, at most 5 % of
+// experiments with equal cells call any difference; nor do more where some pairs differ. What comes
+// first is found as often, whatever else is asked.
 func TestDecide(t *testing.T) {
 	long.Garbage(t)
 	rounds := long.Rounds(300, 4000)
@@ -80,7 +80,8 @@ func TestDecide(t *testing.T) {
 				wrong++
 			}
 		}
-		t.Logf("%s: %d of %d experiments call equal cells different (%d after), %d find it", c.name, wrong, rounds, after,
+		t.Logf("%s: %d of %d experiments call equal cells different (%d after), %d find it", c.name, wrong, rounds,
+			after,
 			found)
 		if float64(wrong) > float64(rounds)*(c.wrongs+2.5*math.Sqrt(.05*.95/float64(rounds))) ||
 			float64(found) < c.least*float64(rounds) {
@@ -89,8 +90,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Figures of which each has the smallest p there is cost each other nothing; the shares of the level
-// are what the procedure says.
+// Figures of which each has the smallest p there is cost each other nothing; the shares of the
+// level are what the procedure says.
 func TestShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	far := figures(rng, 1, 6, .001, 2)[0]
@@ -110,9 +111,11 @@ func TestShares(t *testing.T) {
 		main, others []float64
 		left         float64
 	}{
-		{"by Holm", Questions{Main: [][]*Difference{one(.01), one(.02), one(.03)}, ForMain: 1}, []float64{.03, .04, .04},
+		{"by Holm", Questions{Main: [][]*Difference{one(.01), one(.02), one(.03)}, ForMain: 1},
+			[]float64{.03, .04, .04},
 			nil, 0},
-		{"one of two is decided", Questions{Main: [][]*Difference{one(.01), one(.5)}, Others: [][]*Difference{one(.001)},
+		{"one of two is decided", Questions{Main: [][]*Difference{one(.01), one(.5)},
+			Others:  [][]*Difference{one(.001)},
 			ForMain: 1}, []float64{.02, 2. / 3}, []float64{.02}, 0},
 		{"none is", Questions{Main: [][]*Difference{one(.5)}, Others: [][]*Difference{one(1e-9)}, ForMain: 1},
 			[]float64{.5}, []float64{.5}, 0},

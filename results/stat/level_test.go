@@ -23,9 +23,9 @@ func boots(rng *rand.Rand, name string, boots, runs int, between, within, effect
 }
 
 // Two folders of boots that differ by 1 % while their runs vary by .3 %: at most 5 % of the
-// comparisons of equal cells call a difference, whether boots are many, or their spread was measured
-// on some and declared; with one boot a side and nothing declared there is no verdict. The test of
-// runs alone, which the first versions used, calls most of them different.
+// comparisons of equal cells call a difference, whether boots are many, or their spread was
+// measured on some and declared; with one boot a side and nothing declared there is no verdict. The
+// test of runs alone, which the first versions used, calls most of them different.
 func TestBootEffects(t *testing.T) { unitEffects(t, false) }
 
 // The same of starts of one boot, in two sessions.

@@ -122,7 +122,8 @@ func TestShiftLevels(t *testing.T) {
 				rounds, held)
 		}
 		a, b := atLevel(rng, c.boots, c.runs, c.same, c.between, within, 20)
-		whole, one, other := ShiftOf(a, b, Between{Boots: Spread{c.declare, 1000}}), ShiftOf(part(a, .3, 1), part(b, .3, 1), Between{Boots: Spread{c.declare, 1000}}),
+		whole, one, other := ShiftOf(a, b, Between{Boots: Spread{c.declare, 1000}}),
+			ShiftOf(part(a, .3, 1), part(b, .3, 1), Between{Boots: Spread{c.declare, 1000}}),
 			ShiftOf(part(a, .7, -1), part(b, .7, -1), Between{Boots: Spread{c.declare, 1000}})
 		if math.Abs(whole.Diff-one.Diff-other.Diff) > 1e-9 || math.Abs(whole.B-whole.A-whole.Diff) > 1e-9 {
 			t.Errorf("%s: %v is not %v and %v", c.name, whole.Diff, one.Diff, other.Diff)

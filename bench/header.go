@@ -46,7 +46,8 @@ func (e *Experiment) header(ctx context.Context, st *stage, snapshots *hostSnaps
 		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
 		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary,
 		Against: s.Against,
-		About:   s.About, BetweenBoots: s.BetweenBoots, File: s.File, Played: played}}, nil
+		About:   s.About, BetweenBoots: s.BetweenBoots, BetweenBootsOf: s.BetweenBootsOf,
+		BetweenStarts: s.BetweenStarts, File: s.File, Played: played}}, nil
 }
 
 // found asks for a host's environment as it was found, with the interface dev of the flow; "" is

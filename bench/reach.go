@@ -4,6 +4,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,15 +14,16 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// comparisons are those of a plan that are corrected together.
+// comparisons are those of a plan that share the level.
 type comparisons struct {
 	name   string // primary, exploratory; "": all count
 	factor string // that they are about
+	share  float64
 	stat.Reach
 }
 
-// reaches works out what the comparisons of a plan can show, family by family, those that count
-// first. Unmatched cells cannot be compared in what is asked about, because no cell that can run
+// reaches works out what the comparisons of a plan can show, those that come first before the
+// others. Unmatched cells cannot be compared in what is asked about, because no cell that can run
 // differs in that alone. Of uncounted cells the plan declares that they count, and no comparison
 // that can be made does.
 func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparisons, unmatched, uncounted []string) {
@@ -37,24 +39,28 @@ func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparison
 	if s.Base != nil {
 		base = *s.Base
 	}
-	type family struct {
-		factor      string
-		exploratory bool
-	}
-	n, order := map[family]int{}, [2][]family{} // what counts, and what is exploratory
+	pairs := compare.Contrasts(s.Cells, base, asked(s), func(i int) bool { return can[i] })
+	main := compare.MainFactor(func(name string) bool {
+		return slices.ContainsFunc(pairs, func(p compare.Pair) bool { return p.Factor == name })
+	})
+	declared := len(s.Primary) > 0
 	counted := map[string]bool{}
-	for _, p := range compare.Contrasts(s.Cells, base, asked(s), func(i int) bool { return can[i] }) {
+	var n [2]int
+	var factors [2][]string
+	for _, p := range pairs {
 		id := s.Cells[p.B].ID
 		if p.Factor == "" {
 			unmatched = append(unmatched, id)
 			continue
 		}
 		counted[id] = counted[id] || !p.Exploratory
-		f := family{p.Factor, p.Exploratory}
-		if n[f]++; n[f] == 1 && f.exploratory {
-			order[1] = append(order[1], f)
-		} else if n[f] == 1 {
-			order[0] = append(order[0], f)
+		tier := 0
+		if declared && p.Exploratory || !declared && main != "" && p.Factor != main {
+			tier = 1
+		}
+		n[tier]++
+		if !slices.Contains(factors[tier], p.Factor) {
+			factors[tier] = append(factors[tier], p.Factor)
 		}
 	}
 	for i, c := range s.Cells {
@@ -62,12 +68,28 @@ func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparison
 			uncounted = append(uncounted, c.ID)
 		}
 	}
-	for _, f := range slices.Concat(order[0], order[1]) {
-		name := ""
-		if len(s.Primary) > 0 {
-			name = map[bool]string{false: "primary", true: "exploratory"}[f.exploratory]
+	var shares [2]float64
+	leaders := 0
+	for i := range s.Cells {
+		if can[i] && compare.CanLead(&s.Cells[i]) {
+			leaders++
 		}
-		out = append(out, comparisons{name, f.factor, stat.NewReach(leastRuns(s), n[f])})
+	}
+	shares[0], shares[1], _ = compare.Shares(declared, n[0] > 0 && n[1] > 0, leaders > 1)
+	for tier := range n {
+		if n[tier] == 0 {
+			continue
+		}
+		name := ""
+		if declared {
+			name = []string{"primary", "exploratory"}[tier]
+		}
+		share := shares[tier]
+		if share == 0 {
+			share = 1 // where all that comes first is decided
+		}
+		out = append(out, comparisons{name, strings.Join(factors[tier], ", "), share,
+			stat.NewReach(leastRuns(s), n[tier]).With(share)})
 	}
 	return out, unmatched, uncounted
 }
@@ -77,10 +99,14 @@ func asked(s *matrix.Spec) compare.Asked {
 	return compare.Asked{About: s.About, Primary: s.Primary, Against: s.Against}
 }
 
-// leastRuns returns how many runs of a cell count at the least.
+// leastRuns returns how many runs of a cell count at the least, or starts of the agents where these
+// stand for their runs.
 func leastRuns(s *matrix.Spec) int {
 	if a := s.Adaptive; a != nil {
 		return min(a.Min+a.Min%2, s.Repetitions) // a cell ends after an even number
+	}
+	if s.Replays() >= stat.MinRuns {
+		return s.Replays()
 	}
 	return s.Repetitions * s.Replays()
 }
@@ -102,6 +128,9 @@ func (c comparisons) String() string {
 		c.LeastP, 100*sd*usualCV, 100*stat.Power, 100*usualCV, 200*sd*usualCV, 200*usualCV)
 }
 
+// level returns how many comparisons with all of the level would be as hard to decide.
+func (c comparisons) level() int { return int(math.Ceil(float64(c.Tests) / c.share)) }
+
 func (c comparisons) called() string {
 	name := "comparison"
 	if c.name != "" {
@@ -117,7 +146,7 @@ func (c comparisons) fix() string {
 	if ok && sd*usualCV <= worthFinding {
 		return ""
 	}
-	found, can := stat.RunsFor(c.Tests, worthFinding/usualCV)
+	found, can := stat.RunsFor(c.level(), worthFinding/usualCV)
 	if !can {
 		return fmt.Sprintf("fewer comparisons: even %d repetitions would not be enough", found-1)
 	}
@@ -125,7 +154,7 @@ func (c comparisons) fix() string {
 	if ok {
 		return proposed
 	}
-	if least, _ := stat.RunsFor(c.Tests, 0); least < found {
+	if least, _ := stat.RunsFor(c.level(), 0); least < found {
 		proposed = fmt.Sprintf("repetitions: %d makes verdicts possible, %d finds %g %% if runs vary by %g %%", least,
 			found, 100*worthFinding, 100*usualCV)
 	}

@@ -35,12 +35,24 @@ type Origin struct {
 	About []string `json:"about,omitempty"`
 	// BetweenBoots is the spread of a figure between boots of the hosts that was declared,
 	// as a standard deviation over the mean. 0: none was.
-	BetweenBoots float64 `json:"between_boots,omitempty"`
-	File         string  `json:"file"` // the experiment file's text
+	BetweenBoots   float64 `json:"between_boots,omitempty"`
+	BetweenBootsOf int     `json:"between_boots_of,omitempty"` // measured on so many; 0: nobody says
+	// BetweenStarts is the same between starts of the agents of one boot.
+	BetweenStarts Declared `json:"between_starts,omitzero"`
+	File          string   `json:"file"` // the experiment file's text
 
 	// Played is the plan as it was played, whatever file and flags it came from, so that it can
 	// be again (plan/matrix); nil: a journal of an older version.
 	Played json.RawMessage `json:"played,omitempty"`
+}
+
+// Boots returns the spread between boots that was declared.
+func (o *Origin) Boots() Declared { return Declared{o.BetweenBoots, o.BetweenBootsOf} }
+
+// Declared is a spread that somebody measured: a standard deviation over the mean, of so many.
+type Declared struct {
+	SD float64 `json:"sd"`
+	Of int     `json:"of,omitempty"` // 0: nobody says
 }
 
 // PowerPlan is how power is measured beside the runs. It decides about them too:

@@ -141,8 +141,8 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.UsageError(err)
 	}
-	if err := compare.Jointly(all); err != nil {
-		return err
+	if len(all) > 1 {
+		compare.Jointly(all)
 	}
 	if margin > 0 {
 		compare.WithinAll(all, margin)

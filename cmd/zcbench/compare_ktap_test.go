@@ -25,7 +25,7 @@ func folder(t *testing.T, name string, j results.Journal) string {
 		t.Fatal(err)
 	}
 	for _, r := range j.Records {
-		r.SessionID, r.RunID = name, name+r.RunID
+		r.SessionID, r.RunID, r.Start = name, name+r.RunID, r.Rep+1
 		err = errors.Join(err, w.Append(r))
 	}
 	if err := errors.Join(err, w.Close()); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -16,7 +17,39 @@ import (
 // compare reads what the file says of the comparisons that reports make.
 func (x *expansion) compare(n ast.Node) error {
 	return readMap(n, "compare", []field{{"primary", x.primary}, {"against", x.readAgainst},
-		{"about", x.about}, {"between_boots", read(&x.spec.BetweenBoots, parseFraction)}})
+		{"about", x.about},
+		{"between_boots", func(n ast.Node) error {
+			var d plan.Declared
+			err := read(&d, parseDeclared)(n)
+			x.spec.BetweenBoots, x.spec.BetweenBootsOf = d.SD, d.Of
+			return err
+		}},
+		{"between_starts", read(&x.spec.BetweenStarts, parseDeclared)}})
+}
+
+// parseDeclared reads a spread that somebody measured: "1%", or "1% of 6".
+func parseDeclared(text string) (d plan.Declared, err error) {
+	share, of, told := strings.Cut(text, " of ")
+	if d.SD, err = parseFraction(strings.TrimSpace(share)); err != nil {
+		return d, err
+	}
+	if told {
+		if d.Of, err = strconv.Atoi(strings.TrimSpace(of)); err != nil {
+			return d, fmt.Errorf("%.40q: want how far apart they are and how many were measured, such as 1%% of 6",
+				text)
+		}
+	}
+	return d, checkDeclared(d)
+}
+
+func checkDeclared(d plan.Declared) error {
+	if _, err := parseFraction(strconv.FormatFloat(d.SD, 'g', -1, 64)); err != nil {
+		return err
+	}
+	if d.Of != 0 && (d.Of < 2 || d.Of > 1000) {
+		return fmt.Errorf("a spread of %d: want of 2 to 1000", d.Of)
+	}
+	return nil
 }
 
 // about reads the factors that comparisons are about.

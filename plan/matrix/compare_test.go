@@ -31,6 +31,15 @@ func TestPrimary(t *testing.T) {
 		[]string{"tx", "rx"}) || s.BetweenBoots != .005 {
 		t.Errorf("about %q, %v between boots", s.About, s.BetweenBoots)
 	}
+	if s := mustParse(t, text+"compare: {between_boots: 1% of 6, between_starts: 2%}\n"); s.BetweenBoots != .01 ||
+		s.BetweenBootsOf != 6 || s.BetweenStarts.SD != .02 || s.BetweenStarts.Of != 0 {
+		t.Errorf("%v of %d between boots, %+v between starts", s.BetweenBoots, s.BetweenBootsOf, s.BetweenStarts)
+	}
+	for _, bad := range []string{"1% of 1", "1% of", "1% of x", "200% of 6"} {
+		if _, err := Parse("x", []byte(text+"compare: {between_starts: "+bad+"}\n")); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
 	if s.Hash() == all {
 		t.Error("a journal goes on although other comparisons count")
 	}

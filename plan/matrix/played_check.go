@@ -262,8 +262,11 @@ func (s *Spec) checkQuestions() error {
 			return fmt.Errorf("comparisons are about %.40q, which is not a factor", name)
 		}
 	}
-	if _, err := parseFraction(strconv.FormatFloat(s.BetweenBoots, 'g', -1, 64)); err != nil {
+	if err := checkDeclared(plan.Declared{SD: s.BetweenBoots, Of: s.BetweenBootsOf}); err != nil {
 		return fmt.Errorf("between_boots: %w", err)
+	}
+	if err := checkDeclared(s.BetweenStarts); err != nil {
+		return fmt.Errorf("between_starts: %w", err)
 	}
 	return nil
 }

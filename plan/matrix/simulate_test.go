@@ -143,7 +143,7 @@ func TestCarryOver(t *testing.T) {
 		}
 		var all []*stat.Difference
 		for _, c := range cells[1 : n-1] {
-			all = append(all, new(stat.Contrast(values[cells[0].ID], values[c.ID], 0)))
+			all = append(all, new(stat.Contrast(values[cells[0].ID], values[c.ID], stat.Between{})))
 		}
 		stat.Family(all)
 		if slices.ContainsFunc(all, func(d *stat.Difference) bool { return d.Sign() != stat.Unknown }) {

@@ -40,9 +40,11 @@ type Spec struct {
 	About   []string            `json:",omitempty"` // factors that comparisons are about; none: all that vary
 	// BetweenBoots is the spread of figures between boots of the hosts that the file
 	// declares, 0.01 = 1 %; 0: none.
-	BetweenBoots float64 `json:",omitempty"`
-	Short        bool    `json:"-"` // the file has more, which its short version leaves out
-	Purpose      string  `json:"-"` // [measure] or [Check]; "": the first
+	BetweenBoots   float64       `json:",omitempty"`
+	BetweenBootsOf int           `json:",omitempty"` // measured on so many; 0: the file does not say
+	BetweenStarts  plan.Declared `json:",omitzero"`  // the same between starts of the agents
+	Short          bool          `json:"-"`          // the file has more, which its short version leaves out
+	Purpose        string        `json:"-"`          // [measure] or [Check]; "": the first
 	Plan
 	Gates  plan.Gates
 	Common common

@@ -84,11 +84,13 @@ type Sentence struct {
 
 // verdict is something that was found out about a cell, mostly beside another.
 type verdict struct {
-	Cell     string      `json:"cell,omitempty"`
-	Beside   string      `json:"beside,omitempty"`
-	Figure   string      `json:"figure,omitempty"`
-	Verdict  string      `json:"verdict"`
-	Ratio    *stat.Ratio `json:"ratio,omitempty"` // the cell's figure over that of the one beside
+	Cell    string      `json:"cell,omitempty"`
+	Beside  string      `json:"beside,omitempty"`
+	Figure  string      `json:"figure,omitempty"`
+	Verdict string      `json:"verdict"`
+	Ratio   *stat.Ratio `json:"ratio,omitempty"` // the cell's figure over that of the one beside
+	// Told has the interval that sentences tell, of those that were chosen to be told: it is wider.
+	Told     *stat.Ratio `json:"told,omitempty"`
 	Adjusted *float64    `json:"p_adjusted,omitempty"`
 	Runs     string      `json:"runs,omitempty"` // that count, "6+6"
 	Stop     int         `json:"stop,omitempty"` // number of the reason in the summary's stops

@@ -158,9 +158,9 @@ func compareFar(a, b *compare.Row) int {
 // pair formats a comparison with its ratio: "uring/tcp, 31.2 % less than tcp/tcp [8.2..48.0 %]".
 func pair(r *compare.Row) string {
 	if r.A.ID == r.B.ID {
-		return r.B.ID + " in B, " + byHowMuch(r.Diff.Ratio, "in A")
+		return r.B.ID + " in B, " + byHowMuch(r.Told(), "in A")
 	}
-	return r.B.ID + ", " + byHowMuch(r.Diff.Ratio, r.A.ID)
+	return r.B.ID + ", " + byHowMuch(r.Told(), r.A.ID)
 }
 
 // caveats formats a verdict's caveats, in brackets.
@@ -229,7 +229,7 @@ func (w *writer) unsure(rows []*compare.Row, all []compare.Row) {
 	}
 	s.Text = fmt.Sprintf("%s: %s no verdict: %s.", head(rows[0].Metric), ofAll(len(rows), len(all), "has", "have"),
 		counted(reasons))
-	text, runs := w.resolution(rows, all)
+	text, runs := w.resolution(rows)
 	s.Text, s.RunsNeeded = s.Text+text, runs
 	w.say(s)
 }
@@ -256,7 +256,7 @@ func reason(r *compare.Row) string {
 		return "other CPU frequencies"
 	case len(r.Published) > 0:
 		return "published figures, which have no runs"
-	case r.Diff.Level == stat.TooFewBoots && min(r.Diff.NA, r.Diff.NB) >= stat.MinRuns:
+	case r.Diff.TooFewUnits() && min(r.Diff.NA, r.Diff.NB) >= stat.MinRuns:
 		return noBoots
 	case len(r.Diff.Warnings) > 0:
 		return tooFew
@@ -294,9 +294,8 @@ func counted(reasons map[string]int) string {
 }
 
 // resolution puts in words above which share no difference is in comparisons without a verdict, and
-// computes how many runs would find one that matters in each; of those that lack nothing else. all
-// are those of the figure.
-func (w *writer) resolution(rows []*compare.Row, all []compare.Row) (text string, runs int) {
+// computes how many runs would find one that matters in each; of those that lack nothing else.
+func (w *writer) resolution(rows []*compare.Row) (text string, runs int) {
 	var resolved, lacking []*compare.Row
 	excluded, spread := 0.0, false // whether it is known how much the runs vary
 	for _, r := range rows {
@@ -307,13 +306,7 @@ func (w *writer) resolution(rows []*compare.Row, all []compare.Row) (text string
 		if ok && share > 0 {
 			resolved, excluded = append(resolved, r), max(excluded, share)
 		}
-		tests := 0
-		for i := range all {
-			if all[i].SameQuestion(r) {
-				tests++
-			}
-		}
-		n, least := r.RunsToFind(tests, w.effect())
+		n, least := r.RunsToFind(r.Tests(), w.effect())
 		if least == 0 || ok && share < w.effect() {
 			continue
 		}
@@ -346,6 +339,9 @@ func ofRow(r *compare.Row) verdict {
 		Runs: r.Runs()}
 	if r.Diff.Testable() {
 		v.Adjusted = &r.Diff.Adjusted
+	}
+	if r.Verdict != compare.Unsure {
+		v.Told = r.Told()
 	}
 	return v
 }

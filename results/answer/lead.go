@@ -17,6 +17,7 @@ func (w *writer) rankings() {
 	w.told, w.level = map[[3]string]bool{}, map[[3]string]bool{}
 	w.a.Baseline = w.base()
 	groups := groupsOf(w.Set.Candidates())
+	rankings := Rankings(w.Set, w.Figures)
 	first := make([]bool, len(groups)) // told
 	for _, names := range w.Figures {
 		for i, cells := range groups {
@@ -26,12 +27,33 @@ func (w *writer) rankings() {
 			w.about, w.flows = apart(groups, i)
 			if c := w.best(cells, names); c != nil && (len(c.Rivals)+len(c.Short) > 0 || !first[i] &&
 				len(groups) == 1) {
+				w.Compared.Rank(c, rankings)
 				w.ranking(c)
 			}
 			first[i] = true
 		}
 	}
 	w.alone(groups)
+}
+
+// Rankings counts the rankings of a set by some figures, of each the first name that was measured:
+// they share what comparisons leave of the level. One more is the orders of cells by other returns.
+func Rankings(set *compare.Set, figures [][]string) (n int) {
+	for _, cells := range groupsOf(set.Candidates()) {
+		for _, names := range figures {
+			if len(cells) > 1 && fits(&cells[0].Cell, names[0]) && measured(cells, names) {
+				n++
+			}
+		}
+	}
+	return n + 1
+}
+
+func measured(cells []*compare.Cell, names []string) bool {
+	of, err := compare.Lookup(names)
+	return err == nil && slices.ContainsFunc(of, func(m compare.Metric) bool {
+		return slices.ContainsFunc(cells, func(c *compare.Cell) bool { return figuresOf(m, c.Runs) != nil })
+	})
 }
 
 // alone writes what was measured if no cell can be ranked and just one has runs: to measure one
@@ -174,7 +196,7 @@ func (w *writer) ranking(c *compare.Ranking) {
 		s.Kind, s.Cells = Unranked, append(s.Cells, idsOf(p.unranked)...)
 		s.Text = fmt.Sprintf("%s: %s is the highest, %s, but may not be the best: something else may explain why "+
 			"the others are lower: %s.",
-			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), whys(p.unranked)) + short(c)
+			w.head(c), c.First.Cell.ID, best(c), whys(p.unranked)) + short(c)
 	case len(p.unranked)+len(c.Short) > 0:
 		s.Kind = Ahead
 		s.Text = w.lead(c, p.lower, "is ahead of "+plural(len(p.lower), "cell")+" with ") + "." + unranked(p) + short(c)
@@ -194,10 +216,10 @@ func tellable(c *compare.Ranking, r *compare.Rival) bool {
 // lead puts in words by how much the first is ahead of the next and of the baseline.
 func (w *writer) lead(c *compare.Ranking, lower []*compare.Rival, verb string) string {
 	first, base := c.First.Cell.ID, w.a.Baseline
-	text := fmt.Sprintf("%s: %s %s%s", w.head(c), first, verb, figure(c.Sum, c.Metric))
+	text := fmt.Sprintf("%s: %s %s%s", w.head(c), first, verb, best(c))
 	name := func(r *compare.Rival, what string) string {
 		w.told[[3]string{r.Cell.Cell.ID, first, c.Metric.Name}] = true
-		return byHowMuch(invert(r.Diff.Ratio), what+r.Cell.Cell.ID)
+		return byHowMuch(invert(c.Told(r)), what+r.Cell.Cell.ID)
 	}
 	var caveats []string
 	next, the := lower[0], "the next"
@@ -238,13 +260,13 @@ func (w *writer) tied(c *compare.Ranking, p places, s Sentence) {
 			text += " (" + why + ")"
 		case r.Standing.AboveLimit != "" || !r.Diff.Testable():
 		default:
-			text += ofIt(r.Diff.Ratio)
+			text += ofIt(c.Told(r))
 		}
 		names = append(names, text)
 	}
 	s.Text = fmt.Sprintf("%s: no clear leader. %s has the highest median, %s; %s cannot be told apart from it, "+
 		"which does not mean equal.",
-		w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), few(names))
+		w.head(c), c.First.Cell.ID, best(c), few(names))
 	if n := len(p.lower); n > 0 {
 		s.Text += fmt.Sprintf(" %s %s lower beyond doubt.", plural(n, "other"),
 			map[bool]string{true: "is", false: "are"}[n == 1])

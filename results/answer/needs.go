@@ -47,7 +47,7 @@ const mostRuns = 500
 // are told from each other in no experiment, that is chance.
 func (w *writer) needs(c *compare.Ranking, p places) {
 	for _, r := range p.open {
-		share, ok := r.Excludes()
+		share, ok := c.Excludes(r)
 		if !tellable(c, r) || r.Spread == nil || r.Diff.ByBoots() || !ok {
 			continue
 		}

@@ -25,14 +25,14 @@ func (w *writer) few(c *compare.Ranking, p places, s Sentence) {
 		s.Kind = Limited
 		s.Text = fmt.Sprintf("%s: no clear leader. %s has the highest median, %s, but cannot be told apart from "+
 			"%s. More runs would not help.",
-			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), few(names)) + unranked(p) + short(c) + w.outdone(c)
+			w.head(c), c.First.Cell.ID, best(c), few(names)) + unranked(p) + short(c) + w.outdone(c)
 		w.say(s)
 		return
 	}
 	r := p.open[i]
 	s.Kind = Few
 	s.Text = fmt.Sprintf("%s: no verdict on which cell leads. %s has the highest median, %s, which may be chance.",
-		w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric))
+		w.head(c), c.First.Cell.ID, best(c))
 	least, _ := stat.RunsFor(len(c.Rivals), 0)
 	switch lacking := tooFewRuns(c, least); {
 	case lacking != "" && r.Diff.Level != stat.TooFewBoots:

@@ -49,7 +49,7 @@ func ofRival(c *compare.Ranking, r *compare.Rival) verdict {
 		v.Verdict = "cannot tell"
 	}
 	if r.Diff.Testable() {
-		v.Adjusted = &r.Diff.Adjusted
+		v.Adjusted, v.Told = &r.Diff.Adjusted, c.Told(r)
 	}
 	return v
 }

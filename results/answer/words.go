@@ -41,6 +41,19 @@ func head(metric string) string {
 	return metric
 }
 
+// best formats the median of the first of a ranking. It was chosen for it, so that its interval is
+// wider than in the tables.
+func best(c *compare.Ranking) string {
+	s := *c.Sum
+	if s.Lo != nil && len(c.Rivals) > 0 {
+		s.Lo, s.Hi = c.Figure()
+	}
+	if s.Lo == nil && c.Sum.Lo != nil {
+		return strings.TrimSuffix(figure(&s, c.Metric), fmt.Sprintf(" (%d runs, no interval)", s.N))
+	}
+	return figure(&s, c.Metric)
+}
+
 // figure formats a median with its interval.
 func figure(s *stat.Summary, m compare.Metric) string {
 	number := numberOf

@@ -74,7 +74,7 @@ func made(runs []*results.Record) int {
 
 // withAll adds to the rows of a figure what they would say with all runs. It returns the rows of
 // all runs; nil: gates left none out.
-func withAll(rows []Row, pairs []pairing, m Metric, between float64) []Row {
+func (r *Result) withAll(rows []Row, pairs []pairing, m Metric, declared bool, between stat.Between) []Row {
 	whole, any := make([]pairing, len(pairs)), false
 	for i, p := range pairs {
 		whole[i] = p
@@ -86,7 +86,7 @@ func withAll(rows []Row, pairs []pairing, m Metric, between float64) []Row {
 	}
 	type key struct{ a, b plan.CellKey }
 	all := map[key]*Row{}
-	them := judged(whole, m, between)
+	them := r.rowsOf(whole, m, declared, between)
 	for i := range them {
 		all[key{them[i].A.Key(), them[i].B.Key()}] = &them[i]
 	}
@@ -97,7 +97,7 @@ func withAll(rows []Row, pairs []pairing, m Metric, between float64) []Row {
 	for i := range rows {
 		k := key{rows[i].A.Key(), rows[i].B.Key()}
 		if w := all[k]; w != nil && left[k] {
-			rows[i].All = &allRuns{NA: w.Diff.NA, NB: w.Diff.NB, Ratio: w.Diff.Ratio, Verdict: w.VerdictText(), row: w}
+			rows[i].All = &allRuns{NA: w.Diff.NA, NB: w.Diff.NB, Ratio: w.Diff.Ratio, row: w}
 		}
 	}
 	return them

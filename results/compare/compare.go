@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/plan"
@@ -219,8 +220,15 @@ type Row struct {
 	unresolved   float64 // by how much the ratio may be off whatever the runs say
 	hidden       float64 // by how much the two may differ while all figures are the same
 	runsA, runsB []stat.Run
-	between      float64 // spread between boots that was declared
+	between      stat.Between
 	cells        pairing
+
+	of       Metric
+	from     *Result
+	pair     int  // of from
+	declared bool // the plan says which comparisons count
+	main     bool // it is among those that come first
+	tests    int  // pairs that share the level with its own
 }
 
 // Result is a comparison.
@@ -242,7 +250,12 @@ type Result struct {
 
 	couples []Couple
 	within  bool    // of cells of one source
+	ranked  bool    // rankings follow
 	margin  float64 // that was asked for; 0: none
+
+	rest    stat.Rest // of the level, for rankings
+	decided int       // rows that differ beyond doubt, and rows that were tested, with all sources
+	tested  int
 }
 
 // Alone is a cell that only one of the two has.
@@ -272,7 +285,8 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, err)
 	}
 	declaredBy(pairs, a, b)
-	r := result(a.Name, b.Name, pairs, metrics, max(a.Between, b.Between))
+	r := result(a.Name, b.Name, pairs, metrics, len(a.Primary)+len(b.Primary) > 0, a.Between.Or(b.Between))
+	Jointly([]*Result{r})
 	r.couples = couples(pairs, a, b)
 	if a.place != "" && a.place == b.place && sameRuns(pairs) {
 		from := cmp.Or(a.Dir, a.Name)
@@ -314,16 +328,19 @@ func WithinUpTo(s *Set, base plan.Cell, metrics []Metric, most int) (*Result, er
 	if err := checkWork(pairs); err != nil {
 		return nil, err
 	}
-	r := result(base.ID, s.Name, pairs, metrics, s.Between)
+	r := result(base.ID, s.Name, pairs, metrics, len(s.Primary) > 0, s.Between)
+	r.ranked = len(s.Candidates()) > 1
+	Jointly([]*Result{r})
 	r.couples, r.within = couples(pairs, s, s), true
 	return r, nil
 }
 
-func result(nameA, nameB string, pairs []pairing, metrics []Metric, between float64) *Result {
+// result compares pairs in some figures; declared: the plan says which of them count.
+func result(nameA, nameB string, pairs []pairing, metrics []Metric, declared bool, between stat.Between) *Result {
 	r := &Result{NameA: nameA, NameB: nameB}
 	for _, m := range metrics {
-		rows := judged(pairs, m, between)
-		if whole := withAll(rows, pairs, m, between); whole != nil {
+		rows := r.rowsOf(pairs, m, declared, between)
+		if whole := r.withAll(rows, pairs, m, declared, between); whole != nil {
 			r.whole = append(r.whole, whole)
 		}
 		r.Rows = append(r.Rows, rows...)
@@ -331,21 +348,17 @@ func result(nameA, nameB string, pairs []pairing, metrics []Metric, between floa
 	return r
 }
 
-func judged(pairs []pairing, m Metric, between float64) []Row {
+// rowsOf makes the rows of a figure, without verdicts.
+func (r *Result) rowsOf(pairs []pairing, m Metric, declared bool, between stat.Between) []Row {
 	rows := rowsOf(pairs, m, between)
-	for _, family := range families(pointers(rows)) {
-		judge(family, m)
+	for i := range rows {
+		rows[i].declared, rows[i].from = declared, r
 	}
 	return rows
 }
 
-// judge gives the rows of a family their verdicts.
+// judge gives the rows of a figure their verdicts, when p is corrected.
 func judge(rows []*Row, m Metric) {
-	var diffs []*stat.Difference
-	for _, r := range rows {
-		diffs = append(diffs, &r.Diff)
-	}
-	tests := stat.Family(diffs)
 	for _, r := range rows {
 		r.Verdict = verdict(r.Diff.Sign(), m)
 		if m.capacity {
@@ -357,17 +370,14 @@ func judge(rows []*Row, m Metric) {
 		if r.OtherClass != "" {
 			r.Verdict, r.AtLimit = Unsure, ""
 		}
-		if r.Diff.Testable() {
-			r.Reach = new(stat.ReachOf(&r.Diff, tests))
-		}
 	}
 }
 
 // rowsOf sets the figures of pairs beside each other, as far as one has any.
-func rowsOf(pairs []pairing, m Metric, between float64) []Row {
+func rowsOf(pairs []pairing, m Metric, between stat.Between) []Row {
 	var rows []Row
 	sums := sums{of: m, known: map[*Cell]*summed{}}
-	for _, p := range pairs {
+	for k, p := range pairs {
 		if m.ofReturn() && !(p.a.Cell.Returns() && p.b.Cell.Returns()) {
 			continue
 		}
@@ -376,7 +386,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 			unresolved: m.unresolved(), hidden: hidden(p, m), cells: p, Factor: p.factor, Others: p.others,
 			Whole: p.whole, Forced: p.forced, Beside: p.beside, Exploratory: p.exploratory,
 			SumA: a.sum, SumB: b.sum, LimitA: a.limit, LimitB: b.limit, Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
-			runsA: a.runs, runsB: b.runs, between: between}
+			runsA: a.runs, runsB: b.runs, between: between, pair: k, of: m}
 		row.Diff = stat.Contrast(row.runsA, row.runsB, between)
 		for _, c := range []*Cell{p.a, p.b} {
 			if c.Source != "" {
@@ -461,13 +471,6 @@ func runsOf(c *Cell, m Metric) []stat.Run {
 	return SameBoots(out)
 }
 
-// sessionsApart reports whether the two have no session in common.
-func (r *Row) sessionsApart() bool {
-	return !slices.ContainsFunc(r.runsA, func(a stat.Run) bool {
-		return slices.ContainsFunc(r.runsB, func(b stat.Run) bool { return a.Session == b.Session })
-	})
-}
-
 // SameBoots lets runs of one boot have its name in common, which are then equal at a glance.
 func SameBoots(runs []stat.Run) []stat.Run {
 	for i := 1; i < len(runs); i++ {
@@ -482,7 +485,17 @@ func SameBoots(runs []stat.Run) []stat.Run {
 // its journal began with: the count of repetitions goes on through sessions that resumed it and
 // through replays, so that the blocks are the journal's. "": the run's own session counts.
 func RunOf(r *results.Record, v float64, journal string) stat.Run {
-	return stat.Run{Value: v, Boot: bootsOf(r), Session: cmp.Or(journal, r.SessionID), Rep: r.Rep}
+	return stat.Run{Value: v, Boot: bootsOf(r), Session: cmp.Or(journal, r.SessionID), Rep: r.Rep,
+		Start: startOf(r)}
+}
+
+// startOf names the start of the agents that a run was made by: each session has one of its own, a
+// replay as well, and one that started them several times has counted them.
+func startOf(r *results.Record) string {
+	if r.Start == 0 {
+		return r.SessionID
+	}
+	return r.SessionID + " " + strconv.Itoa(r.Start)
 }
 
 // bootsOf names the boots of both hosts; "" where one is not on record.

@@ -24,19 +24,34 @@ type Couple struct {
 	// Asked: one factor was asked about, and they differ in several. Of such a couple nothing is
 	// said; else the two are compared as they are.
 	Asked   bool
-	Between float64 // spread between boots that a plan declares, 0.01 = 1 %; 0: none
+	Between stat.Between // what plans declare
+	// Together is how many couples with profiles are asked what makes the difference.
+	Together int
 
 	pair pairing
+}
+
+// profiled reports whether any run of the cell has a profile.
+func (c *Cell) profiled() bool {
+	return slices.ContainsFunc(c.Runs, func(r *results.Record) bool {
+		return r.SUT.Probes != nil && r.SUT.Probes.Profile != nil || r.TG.Probes != nil && r.TG.Probes.Profile != nil
+	})
 }
 
 // Couples returns the cells that were compared, in the order of the rows.
 func (r *Result) Couples() []Couple { return r.couples }
 
 func couples(pairs []pairing, a, b *Set) (out []Couple) {
+	together := 0
+	for _, p := range pairs {
+		if p.a.profiled() && p.b.profiled() {
+			together++
+		}
+	}
 	for _, p := range pairs {
 		out = append(out, Couple{A: p.a, B: p.b, DirA: a.Dir, DirB: b.Dir, TableA: a.Table, TableB: b.Table,
 			Factor: p.factor, Others: p.others,
-			Asked: len(p.others) > 0 && !p.whole, Between: max(a.Between, b.Between), pair: p})
+			Asked: len(p.others) > 0 && !p.whole, Between: a.Between.Or(b.Between), Together: together, pair: p})
 	}
 	return out
 }

@@ -2,7 +2,11 @@
 
 package compare
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/results/stat"
+)
 
 // pointers returns pointers to the rows.
 func pointers(rows []Row) (out []*Row) {
@@ -12,56 +16,177 @@ func pointers(rows []Row) (out []*Row) {
 	return out
 }
 
-// families groups the rows that are corrected together: those of a figure about one factor. Rows
-// that were declared to count are one family, and all others another.
-func families(rows []*Row) (out [][]*Row) {
-	type question struct {
-		metric, factor string
-		exploratory    bool
+// core are the figures that every comparison of its kind has: how much was delivered, and what CPU
+// time that took. Of a comparison that the plan declares these come first, whatever else is
+// measured.
+var core = map[string]bool{"throughput_gbps": true, "packets_per_s": true, "transactions_per_s": true,
+	"ns_per_kb": true, "ns_per_packet": true, "cpu_us_per_transaction": true, "cycles_per_byte": true,
+	"roi_cpu_total": true}
+
+// forRankings is what rankings have of the level where the plan does not declare what counts,
+// beside what comparisons leave them.
+const forRankings = .2
+
+// decide corrects the p of all rows together: in at most 5 % of reports anything is stated that is
+// not so. It returns what is left for rankings.
+func decide(rows []*Row, ranked bool) stat.Rest {
+	first := MainFactor(func(name string) bool {
+		return slices.ContainsFunc(rows, func(r *Row) bool { return r.Factor == name })
+	})
+	type pair struct {
+		of    *Result
+		pair  int
+		first bool
 	}
-	at := map[question]int{}
+	at := map[pair]int{}
+	var q stat.Questions
+	var each [2][][]*Row
 	for _, r := range rows {
-		q := question{r.Metric, r.Factor, r.Exploratory}
-		k, ok := at[q]
-		if !ok {
-			k = len(out)
-			at[q] = k
-			out = append(out, nil)
+		r.main = !r.Exploratory && (first == "" || r.Factor == first)
+		if r.declared {
+			r.main = !r.Exploratory && core[r.Metric]
 		}
-		out[k] = append(out[k], r)
+		if !r.asks() {
+			r.Diff.Adjusted = 1
+			continue
+		}
+		tier := 1
+		if r.main {
+			tier = 0
+		}
+		k := pair{r.from, r.pair, r.main}
+		i, ok := at[k]
+		if !ok {
+			i = len(each[tier])
+			at[k] = i
+			each[tier] = append(each[tier], nil)
+		}
+		each[tier][i] = append(each[tier][i], r)
 	}
-	return out
+	for tier, to := range []*[][]*stat.Difference{&q.Main, &q.Others} {
+		for _, rows := range each[tier] {
+			var of []*stat.Difference
+			for _, r := range rows {
+				of = append(of, &r.Diff)
+			}
+			*to = append(*to, of)
+		}
+	}
+	q.Rest = ranked
+	q.ForMain, q.ForOthers, q.ForRest = Shares(len(rows) > 0 && rows[0].declared, len(q.Main) > 0 && len(q.Others) > 0,
+		ranked)
+	rest := q.Decide()
+	for _, r := range rows {
+		share, pairs := q.ForMain, len(q.Main)
+		if !r.main {
+			share, pairs = q.ForOthers, len(q.Others)
+		}
+		if share == 0 {
+			share = 1 // where all that comes first is decided
+		}
+		r.tests = max(1, pairs)
+		if r.Reach = nil; r.Diff.Testable() {
+			r.Reach = new(stat.ReachOf(&r.Diff, r.tests))
+			*r.Reach = r.Reach.With(share)
+		}
+	}
+	return rest
 }
 
-// Jointly corrects the comparisons of one source with several together: who looks at ten folders
-// finds a difference in one of them by chance ten times as often.
-func Jointly(all []*Result) error {
-	if len(all) < 2 {
-		return nil
+// Shares returns what the comparisons that come first have of the level, the others if there are,
+// and the rankings if any follow.
+func Shares(declared, others, ranked bool) (first, other, rest float64) {
+	first = 1
+	if declared {
+		return first, 0, 0
 	}
-	for _, rows := range [][]*Row{rowsOfAll(all), wholeOfAll(all)} {
-		for _, family := range families(rows) {
-			m, err := Lookup([]string{family[0].Metric})
-			if err != nil {
-				return err
+	if ranked {
+		rest = forRankings
+		first -= rest
+	}
+	if others {
+		first /= 2
+		other = first
+	}
+	return first, other, rest
+}
+
+// MainFactor returns the factor whose comparisons come first where the plan does not declare any:
+// the receiver's mode, or else the sender's; "": all are alike. has reports whether any comparison
+// is about a factor.
+func MainFactor(has func(factor string) bool) string {
+	for _, name := range []string{"rx", "tx"} {
+		if has(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// asks reports whether a row can have a verdict, whatever its p is.
+func (r *Row) asks() bool {
+	if !r.Diff.Testable() || r.OtherClass != "" {
+		return false
+	}
+	n, cost := r.of.powers()
+	if RatesOf(r.cells.a, r.cells.b, n, cost).Work != "" {
+		return false
+	}
+	slower := r.cells.a
+	if r.Diff.Ratio.Value < 1 {
+		slower = r.cells.b
+	}
+	return !r.of.capacity || slower.HeldBy(subjects(&r.A, &r.B)...) == ""
+}
+
+// Jointly corrects the rows of several results together, and gives them their verdicts: who looks
+// at ten folders finds a difference in one of them by chance ten times as often.
+func Jointly(all []*Result) {
+	ranked := len(all) == 1 && all[0].ranked
+	for _, rows := range [][]*Row{wholeOfAll(all), rowsOfAll(all)} {
+		rest := decide(rows, ranked)
+		decided, tested := 0, 0
+		for _, r := range rows {
+			judge([]*Row{r}, r.of)
+			if r.asks() {
+				tested++
+				if r.Verdict != Unsure {
+					decided++
+				}
 			}
-			judge(family, m[0])
+		}
+		for _, r := range all {
+			r.rest, r.decided, r.tested = rest, decided, tested
 		}
 	}
 	for _, r := range all {
-		r.With = len(all)
+		if len(all) > 1 {
+			r.With = len(all)
+		}
 		r.settle()
 	}
-	return nil
 }
 
-// WithinAll asks of every row of results that are corrected together whether its two are within
-// margin (0.02 = 2 %) of each other: see [Result.Within].
+// Told returns the interval of a row's ratio that is told because the row has a verdict: of such
+// intervals 95 % hold the truth (Benjamini and Yekutieli 2005). The interval of the difference is
+// for those who look at all rows.
+func (r *Row) Told() *stat.Ratio {
+	d := &r.Diff
+	alpha := stat.Alpha
+	if r.from != nil && r.from.tested > 0 && d.Adjusted > 0 {
+		alpha = stat.Alpha * min(1, max(d.P/d.Adjusted, float64(r.from.decided)/float64(r.from.tested)))
+	}
+	if told := d.Told(alpha); told != nil {
+		return told
+	}
+	return d.Ratio
+}
+
+// WithinAll asks of every row of results whether its two are within margin (0.02 = 2 %) of each
+// other: see [Result.Within].
 func WithinAll(all []*Result, margin float64) {
 	for _, rows := range [][]*Row{rowsOfAll(all), wholeOfAll(all)} {
-		for _, family := range families(rows) {
-			within(family, margin)
-		}
+		within(rows, margin)
 	}
 	for _, r := range all {
 		r.margin = margin

@@ -42,20 +42,25 @@ func (r *Row) RunsToFind(tests int, effect float64) (runs, least int) {
 // Excludes returns above which share no difference is: where the row's interval ends, and what the
 // clocks and the figure's own steps hide. ok is false where that is not known.
 func (r *Row) Excludes() (share float64, ok bool) {
-	share, ok = excludes(&r.Diff)
+	share, ok = excludes(r.Diff.Ratio)
 	_, share = r.clockBounds(share)
 	share += r.unresolved
 	return share, ok && !math.IsInf(share, 0)
 }
 
 // Excludes returns above which share no difference is. ok is false where that is not known.
-func (r *Rival) Excludes() (share float64, ok bool) { return excludes(&r.Diff) }
-
-func excludes(d *stat.Difference) (share float64, ok bool) {
-	if d.Ratio == nil || d.Ratio.Lo == nil || !(*d.Ratio.Lo > 0) {
+func (c *Ranking) Excludes(r *Rival) (share float64, ok bool) {
+	if r.Diff.Ratio == nil {
 		return 0, false
 	}
-	return max(*d.Ratio.Hi, 1 / *d.Ratio.Lo) - 1, true // whichever of the two is the larger
+	return excludes(c.Told(r))
+}
+
+func excludes(q *stat.Ratio) (share float64, ok bool) {
+	if q == nil || q.Lo == nil || !(*q.Lo > 0) {
+		return 0, false
+	}
+	return max(*q.Hi, 1 / *q.Lo) - 1, true // whichever of the two is the larger
 }
 
 // HowLong estimates how long so many runs of each cell of some rows take, and counts the cells; 0:
@@ -101,7 +106,5 @@ func howLong(runs int, cells []*Cell) time.Duration {
 	return time.Duration(s.Median * float64(runs) * float64(len(cells)))
 }
 
-// SameQuestion reports whether the rows are corrected together.
-func (r *Row) SameQuestion(o *Row) bool {
-	return r.Metric == o.Metric && r.Factor == o.Factor && r.Exploratory == o.Exploratory
-}
+// Tests returns how many pairs of cells share the level with the row's.
+func (r *Row) Tests() int { return max(1, r.tests) }

@@ -14,9 +14,9 @@ import (
 )
 
 // Ranking orders cells by a figure and says which of them may be the best. Each is held against the
-// one with the best median, by blocks and boots as comparisons are, corrected for their number:
-// with 95 % the best in truth is the first, or one that is not beyond doubt below it, of those with
-// enough runs.
+// one with the best median, by blocks and boots as comparisons are. That one cell leads all others
+// is one statement, as likely to be false as the closest of its comparisons; that it is above some
+// is corrected for all pairs of cells, because it was chosen for its figures.
 type Ranking struct {
 	Metric Metric
 	First  *Cell
@@ -25,6 +25,7 @@ type Ranking struct {
 	// Short are cells with too few runs for any verdict, the best median first: they are no rivals
 	// where another has enough.
 	Short []Measured
+	of    int // cells
 }
 
 // Measured is a cell with the figure of a ranking.
@@ -51,7 +52,7 @@ type Rival struct {
 
 // Best ranks cells by a figure; nil where none has it. between is the spread
 // between boots that was declared.
-func Best(cells []*Cell, m Metric, between float64) *Ranking {
+func Best(cells []*Cell, m Metric, between stat.Between) *Ranking {
 	var all []Measured
 	for _, c := range cells {
 		if sum := stat.Summarize(values(c, m)); sum != nil {
@@ -79,20 +80,111 @@ func Best(cells []*Cell, m Metric, between float64) *Ranking {
 	}
 	c.First, c.Sum = all[0].Cell, all[0].Sum
 	ofFirst := runsOf(c.First, m)
+	c.of = len(all)
 	for _, e := range all[1:] {
 		c.Rivals = append(c.Rivals, c.rival(e.Cell, e.Sum, ofFirst, between, len(all)-1))
 	}
+	c.correct(stat.All, 1)
 	return c
 }
 
-func (c *Ranking) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, between float64, tests int) Rival {
+// correct corrects the p of all rivals, as one of so many rankings that share what is left of the
+// level.
+func (c *Ranking) correct(rest stat.Rest, rankings int) {
+	leads, pairs := Leads(c.of)
+	closest := 0.0
+	for i := range c.Rivals {
+		if r := &c.Rivals[i]; r.Diff.Testable() {
+			closest = max(closest, r.Diff.P)
+		}
+	}
+	all := max(rest.Adjust(closest, float64(rankings)), min(1, closest*leads))
+	for i := range c.Rivals {
+		r := &c.Rivals[i]
+		if !r.Diff.Testable() {
+			continue
+		}
+		r.Diff.Adjusted = min(all, rest.Adjust(r.Diff.P, float64(rankings)*pairs))
+		r.Reach = stat.ReachOf(&r.Diff, c.of-1)
+		// The best case: what comes before is decided.
+		r.Reach.LeastP = min(1, r.Diff.Least*max(leads, float64(rankings)))
+	}
+}
+
+// Leads returns by how much p is corrected for that one of so many cells leads, and for that one is
+// above another.
+func Leads(cells int) (all, one float64) {
+	n := float64(cells)
+	return max(1, n/2), max(1, n*(n-1)/2)
+}
+
+// Told returns the interval of a rival's ratio, which is told because the first is the first: of so
+// many pairs one of each cell is.
+func (c *Ranking) Told(r *Rival) *stat.Ratio {
+	if q := r.Diff.Told(2 * stat.Alpha / float64(max(2, c.of))); q != nil {
+		return q
+	}
+	return &stat.Ratio{Value: r.Diff.Ratio.Value}
+}
+
+// Figure returns the interval of the first's median, which is told because it is the highest of so
+// many; nil: so few runs give none.
+func (c *Ranking) Figure() (lo, hi *float64) {
+	return stat.MedianOfUnits(runsOf(c.First, c.Metric), stat.Alpha/float64(c.of))
+}
+
+// Left returns what comparisons leave of the level; all of it where there are none.
+func (r *Result) Left() stat.Rest {
+	if r == nil {
+		return stat.All
+	}
+	return r.rest
+}
+
+// Corrected returns the p of a comparison of two cells, whichever of them is A; 1: there is none.
+func (r *Result) Corrected(metric string, a, b *Cell) float64 {
+	if row := r.row(metric, a, b); row != nil {
+		return row.Diff.Adjusted
+	}
+	return 1
+}
+
+// row finds the comparison of two cells, if it has been tested.
+func (r *Result) row(metric string, a, b *Cell) *Row {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		x, y := row.cells.a, row.cells.b
+		if row.Metric == metric && (x == a && y == b || x == b && y == a) && row.asks() {
+			return row
+		}
+	}
+	return nil
+}
+
+// Rank corrects a ranking, one of so many, with what the comparisons leave of the level. What is in
+// both has one p: the smaller one.
+func (r *Result) Rank(c *Ranking, rankings int) {
+	c.correct(r.Left(), rankings)
+	for i := range c.Rivals {
+		x := &c.Rivals[i]
+		if row := r.row(c.Metric.Name, c.First, x.Cell); row != nil && x.Diff.Testable() {
+			least := min(x.Diff.Adjusted, row.Diff.Adjusted)
+			x.Diff.Adjusted, row.Diff.Adjusted = least, least
+			judge([]*Row{row}, row.of)
+		}
+	}
+}
+
+func (c *Ranking) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, between stat.Between, tests int) Rival {
 	runs, p := runsOf(cell, c.Metric), pairing{a: c.First, b: cell}
 	r := Rival{Cell: cell, Sum: sum, Diff: stat.Contrast(ofFirst, runs, between),
 		Instruments: otherInstrument(p, c.Metric)}
 	if r.Instruments != "" {
 		r.Diff.Ratio = nil
 	}
-	r.Diff.Adjusted = min(1, r.Diff.P*float64(tests))
 	r.Reach = stat.ReachOf(&r.Diff, tests)
 	r.Spread = stat.SpreadOf(ofFirst, runs)
 	if r.Standing = cell.Standing(c.First); !c.Metric.capacity {
@@ -147,12 +239,16 @@ func (r *Rival) Why() string {
 func (s *Set) Candidates() (out []*Cell) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if len(c.Runs) > 0 && c.Source == "" && c.Cell.Control == "" && !paced(&c.Cell) && !c.Discards() &&
-			!c.Runs[0].Calibrates() {
+		if len(c.Runs) > 0 && c.Source == "" && CanLead(&c.Cell) && !c.Runs[0].Calibrates() {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// CanLead reports whether a cell can be the best at something, if it runs.
+func CanLead(c *plan.Cell) bool {
+	return c.Control == "" && !paced(c) && !(&Cell{Cell: *c}).Discards()
 }
 
 // Discards reports whether the cell's receiving application never gets the payload.

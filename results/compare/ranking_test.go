@@ -29,7 +29,7 @@ func TestBest(t *testing.T) {
 		}
 	}
 	s := NewSet("s", j)
-	c := Best(s.Candidates(), metrics(t, "throughput_gbps")[0], 0)
+	c := Best(s.Candidates(), metrics(t, "throughput_gbps")[0], stat.Between{})
 	if c == nil {
 		t.Fatal("no ranking")
 	}
@@ -44,11 +44,11 @@ func TestBest(t *testing.T) {
 	if want := `uring; near false ""; held true "at the sender's limit"; tcp true ""`; c.First.Cell.ID+got != want {
 		t.Errorf("%s, want %s", c.First.Cell.ID+got, want)
 	}
-	if c := Best(nil, metrics(t, "throughput_gbps")[0], 0); c != nil {
+	if c := Best(nil, metrics(t, "throughput_gbps")[0], stat.Between{}); c != nil {
 		t.Errorf("of nothing: %+v", c)
 	}
 	// Of a cost the lowest is the best, and limits do not matter.
-	if c := Best(s.Candidates(), metrics(t, "ns_per_kb")[0], 0); c != nil && c.Rivals[0].Why() != "" {
+	if c := Best(s.Candidates(), metrics(t, "ns_per_kb")[0], stat.Between{}); c != nil && c.Rivals[0].Why() != "" {
 		t.Errorf("%+v", c.Rivals[0])
 	}
 }
@@ -64,14 +64,14 @@ func TestBestHasRuns(t *testing.T) {
 	})
 	j.Records = slices.DeleteFunc(j.Records, func(r results.Record) bool { return r.Cell.ID == "once" && r.Rep > 0 })
 	s := NewSet("s", j)
-	c := Best(s.Candidates(), metrics(t, "throughput_gbps")[0], 0)
+	c := Best(s.Candidates(), metrics(t, "throughput_gbps")[0], stat.Between{})
 	if c.First.Cell.ID != "uring" || len(c.Rivals) != 1 || !c.Below(&c.Rivals[0]) || c.Rivals[0].Reach.Tests != 1 ||
 		len(c.Short) != 1 || c.Short[0].Cell.Cell.ID != "once" {
 		t.Errorf("%+v", c)
 	}
 	j.Records = slices.DeleteFunc(j.Records, func(r results.Record) bool { return r.Rep > 3 })
 	s = NewSet("s", j)
-	if c := Best(s.Candidates(), metrics(t, "throughput_gbps")[0], 0); c.First.Cell.ID != "once" ||
+	if c := Best(s.Candidates(), metrics(t, "throughput_gbps")[0], stat.Between{}); c.First.Cell.ID != "once" ||
 		len(c.Rivals) != 2 || c.Short != nil {
 		t.Errorf("%+v", c)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Set is the runs of one source, by cell.
@@ -34,8 +35,8 @@ type Set struct {
 	Against []map[string]string
 	// About are the factors that comparisons within the set are about. None: all.
 	About []string
-	// Between is the spread between boots that the plan declares, 0.01 = 1 %; 0: none.
-	Between float64
+	// Between is the spread between boots and starts that the plan declares.
+	Between stat.Between
 	Skipped []results.Problem
 	Dir     string // the results folder; "": none is known
 	Table   bool   // of a CSV file, which has figures alone
@@ -72,7 +73,7 @@ func NewSet(name string, j results.Journal) Set {
 	s := Set{Name: name, Skipped: j.Skipped}
 	if j.Header.Plan != nil {
 		p := j.Header.Plan
-		s.Base, s.Primary, s.About, s.Between = p.Baseline, p.Primary, p.About, p.BetweenBoots
+		s.Base, s.Primary, s.About, s.Between = p.Baseline, p.Primary, p.About, BetweenOf(p)
 		s.Against = p.Against
 	}
 	at := map[plan.CellKey]int{}
@@ -118,6 +119,21 @@ func NewSet(name string, j results.Journal) Set {
 		s.Cells[n].Made = made(runs)
 	}
 	return s
+}
+
+// BetweenOf returns the spreads that a plan declares; of nil, none. One of which the plan does not
+// say of how many boots it was measured is taken to be of two, the least that have one.
+func BetweenOf(p *plan.Origin) (b stat.Between) {
+	if p == nil {
+		return b
+	}
+	of := func(d plan.Declared) stat.Spread {
+		if d.SD <= 0 {
+			return stat.Spread{}
+		}
+		return stat.Spread{SD: d.SD, Of: max(d.Of, 2) - 1}
+	}
+	return stat.Between{Boots: of(p.Boots()), Starts: of(p.BetweenStarts)}
 }
 
 // AskAbout lets comparisons within the set be about these factors alone.

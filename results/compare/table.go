@@ -73,8 +73,8 @@ func (r *Result) Table(w io.Writer) error {
 			"runs); k of n: k of the n repetitions made count.")
 	}
 	if r.Exploratory() {
-		lines = append(lines, "exploratory: the plan did not declare it as primary. Such comparisons are "+
-			"corrected among themselves; repeat the measurements that matter.")
+		lines = append(lines, "exploratory: the plan did not declare it as primary. Repeat the measurements that "+
+			"matter.")
 	}
 	text := "\n"
 	for _, line := range lines {
@@ -118,8 +118,25 @@ func (r *Result) Method() (lines []string) {
 	if r.With > 1 {
 		over = fmt.Sprintf(" and all %d sources that A is compared with", r.With)
 	}
-	return append(lines, "p is corrected over all rows of a figure and a factor"+over+
-		" (Holm). A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.")
+	lines = append(lines, "p is corrected over all cells and figures together"+over+r.firstText()+
+		". A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.")
+	return lines
+}
+
+// firstText names the comparisons that come first.
+func (r *Result) firstText() string {
+	if !slices.ContainsFunc(r.Rows, func(row Row) bool { return !row.main }) {
+		return ""
+	}
+	if slices.ContainsFunc(r.Rows, func(row Row) bool { return row.declared }) {
+		return "; those that the plan declares come first, and the others have what these leave"
+	}
+	for i := range r.Rows {
+		if r.Rows[i].main {
+			return "; half of the level is for those by " + r.Rows[i].Factor
+		}
+	}
+	return ""
 }
 
 // ForcedLines say what the hardware left no choice of, each once.
@@ -256,10 +273,11 @@ func (r *Row) Interval() (lo, hi string) {
 	return "-", "-"
 }
 
-// PText formats the corrected p-value; "-" where there are too few runs for a meaningful one.
+// PText formats the corrected p-value; "-" where there are too few runs for a meaningful one, or
+// there can be no verdict.
 func (r *Row) PText() string {
 	switch {
-	case len(r.Diff.Warnings) > 0, r.Other != "", r.Mixed():
+	case len(r.Diff.Warnings) > 0, r.Other != "", r.Mixed(), !r.asks(): // nothing is asked
 		return "-"
 	case r.Diff.Adjusted < 0.001:
 		return "<0.001"
@@ -358,10 +376,7 @@ func (r *Row) levels() (words []string) {
 	if r.Beside != nil {
 		words = append(words, "beside "+factorOf(&r.A, r.Factor)+" with "+strings.Join(r.Beside, ", "))
 	}
-	// what else differs between them counts as a difference of the cells
-	if r.Diff.Level == stat.WithinBoot && r.sessionsApart() {
-		words = append(words, "within this boot, of two sessions")
-	} else if text := LevelText(&r.Diff); text != "" {
+	if text := LevelText(&r.Diff); text != "" {
 		words = append(words, text)
 	}
 	if len(r.Others) > 0 {
@@ -384,6 +399,15 @@ func LevelText(d *stat.Difference) string {
 		return fmt.Sprintf("within these %d boots", d.BootsB)
 	case stat.AcrossBoots:
 		return fmt.Sprintf("across %d and %d boots", d.BootsA, d.BootsB)
+	case stat.WithinStarts:
+		return fmt.Sprintf("within these %d starts", d.StartsB)
+	case stat.AcrossStarts:
+		if d.Pairs > 0 {
+			return fmt.Sprintf("across %d starts", d.Pairs)
+		}
+		return fmt.Sprintf("across %d and %d starts", d.StartsA, d.StartsB)
+	case stat.DeclaredStarts:
+		return fmt.Sprintf("of %d and %d starts, %.2g %% between starts declared", d.StartsA, d.StartsB, 100*d.Between)
 	case stat.DeclaredBoots:
 		return fmt.Sprintf("of %d and %d boots, %.2g %% between boots declared", d.BootsA, d.BootsB, 100*d.Between)
 	}

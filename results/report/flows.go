@@ -49,7 +49,7 @@ type FlowsCell struct {
 
 // flowCurves builds the curves of the cells with several flows, each led by its cell of one flow;
 // nil: there are none. groups are the runs of cells, one by one.
-func flowCurves(groups []*cellRuns, cells []Cell, between float64) (out []flowCurve) {
+func flowCurves(groups []*cellRuns, cells []Cell, between stat.Between) (out []flowCurve) {
 	one, curve := map[plan.CellKey]int{}, map[string]int{}
 	for i, g := range groups {
 		k := g.cell.OneFlow().Key()
@@ -118,7 +118,7 @@ func flowsCell(g *cellRuns, sum *Cell) FlowsCell {
 }
 
 // scale holds a cell's sums against as many times those of one flow.
-func (c *FlowsCell) scale(one, several *cellRuns, between float64) {
+func (c *FlowsCell) scale(one, several *cellRuns, between stat.Between) {
 	if len(unpaced([]*cellRuns{one, several})) < 2 {
 		return
 	}

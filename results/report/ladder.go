@@ -139,10 +139,10 @@ func (l ladder) climb() {
 		if above == nil || len(above.all) == 0 || len(r.all) == 0 { // nothing was measured
 			continue
 		}
-		s := stat.ShiftOf(above.all, r.all, 0)
+		s := stat.ShiftOf(above.all, r.all, stat.Between{})
 		r.MoreOf = ofBusy
 		if above.Own != nil && r.Own != nil {
-			s, r.MoreOf = stat.ShiftOf(above.own, r.own, 0), ofThreads
+			s, r.MoreOf = stat.ShiftOf(above.own, r.own, stat.Between{}), ofThreads
 		}
 		r.Above, r.More, r.mixed = above.Name, &s, (above.Own != nil) != (r.Own != nil)
 	}

@@ -112,26 +112,64 @@ func (c *candidate) to(which int, exponent float64) []float64 {
 	return out
 }
 
-// rankings orders candidates for all exponents. Two cells are told apart by paired blocks, as
-// in comparisons, corrected for the number of cells; at n = 2, m = 1 so many, else of the best
-// alone.
-func rankings(all []*candidate, between float64, atBase int) []ranked {
-	base := rank(all, 2, 1, between, atBase)
-	var out []ranked
+// asked is how what rankings say is corrected: among so many with what comparisons leave of the
+// level. times is by how much more one is that is asked only because another has a leader.
+type asked struct {
+	between  stat.Between
+	compared *compare.Result // nil: nothing was
+	rankings int
+	times    float64
+	// exponents is the same for other exponents than 2 and 1.
+	exponents float64
+	same      string // figure of comparisons that this ranking orders by; "": none
+	closed    bool   // nothing is asked: cells have an order, and all have one rank
+}
+
+// rankings orders candidates for all exponents. Two cells are told apart by paired blocks, as in
+// comparisons; at n = 2, m = 1 all of the first atBase, else the best alone. The order depends on
+// n/m alone, so that other exponents are two rows of questions, of larger ones and of smaller ones.
+// Each begins at its end, and goes on as far as the one before has a leader. apart: they have a
+// share of their own; else they are asked only where one leads at n = 2, m = 1.
+func rankings(all []*candidate, q asked, atBase int, apart bool) []ranked {
+	base := rank(all, 2, 1, q, atBase)
+	type exponents struct{ n, m float64 }
+	var every []exponents
 	for _, n := range sensitivityN {
 		for _, m := range sensitivityM {
-			r := base
-			if n != 2 || m != 1 {
-				r = rank(all, n, m, between, mostRanked)
-			}
-			r.Holds = agree(base.Rank, r.Rank)
-			out = append(out, r)
+			every = append(every, exponents{n, m})
 		}
+	}
+	far := func(e exponents) float64 { return math.Log(e.n / e.m / 2) }
+	order := slices.Clone(every)
+	slices.SortStableFunc(order, func(a, b exponents) int { return cmp.Compare(math.Abs(far(b)), math.Abs(far(a))) })
+	made := map[exponents]ranked{}
+	first := apart || len(base.Leaders()) == 1
+	leads := map[bool]bool{false: first, true: first} // smaller, larger
+	q.times, q.same = 2*max(1, q.times)*max(1, q.exponents), ""
+	for _, e := range order {
+		larger := far(e) > 0
+		var r ranked
+		if far(e) == 0 {
+			r = base
+			r.N, r.M = e.n, e.m
+		} else {
+			own := q
+			own.closed = q.closed || !leads[larger]
+			if r = rank(all, e.n, e.m, own, mostRanked); r.Work == "" {
+				leads[larger] = len(r.Leaders()) == 1
+			}
+		}
+		r.Holds = agree(base.Rank, r.Rank)
+		made[e] = r
+	}
+	var out []ranked
+	for _, e := range every {
+		out = append(out, made[e])
 	}
 	return out
 }
 
-func rank(all []*candidate, n, m, between float64, most int) ranked {
+func rank(all []*candidate, n, m float64, q asked, most int) ranked {
 	r := ranked{N: n, M: m, Order: make([]int, len(all)), Rank: make([]int, len(all)), Holds: true}
 	var v []float64
 	for i, c := range all {
@@ -155,15 +193,18 @@ func rank(all []*candidate, n, m, between float64, most int) ranked {
 	if r.Work = compare.RatesAmong(among, n, m).Work; r.Work != "" {
 		return r
 	}
-	if most < len(all) {
+	if q.closed {
+		most = 1
+	} else if most < len(all) {
 		r.Tested = most
 	}
-	r.rank(all, between, most)
+	r.rank(all, q, most)
 	return r
 }
 
 // rank gives the cells in order their ranks, each held against the first of the rank before it.
-func (r *ranked) rank(all []*candidate, between float64, most int) {
+func (r *ranked) rank(all []*candidate, q asked, most int) {
+	leads := most > 1 && r.leads(all, q, most)
 	said := caveats{}
 	first, place, ranked := 0, 1, 0 // of the rank: its first, its number; cells that have one
 	held := 0                       // runs beside those of another cell
@@ -179,9 +220,9 @@ func (r *ranked) rank(all []*candidate, between float64, most int) {
 			s := all[i].standing(all[top])
 			said.limit(top, s.AboveLimit)
 			said.limit(i, s.Limit)
-			d := r.held(all[i], all[top], len(all)-1, between)
+			d, below := r.apart(all[i], all[top], q, len(all), leads && first == 0)
 			s = s.Beside(d.Ratio, compare.ReturnEffect(r.N, r.M, all[i].power))
-			if below := r.apart(all[i], all[top], d); below && !s.Borne() {
+			if below && !s.Borne() {
 				said.cpus(i, s.OtherCPUs())
 				continue
 			} else if below {
@@ -223,20 +264,41 @@ func (c caveats) cpus(i int, why string) {
 	}
 }
 
-// held compares a cell with another, as one of so many comparisons.
-func (r *ranked) held(c, than *candidate, tests int, between float64) stat.Difference {
-	d := stat.Contrast(than.values, c.values, between)
-	d.Adjusted = min(1, d.P*float64(tests))
-	return d
+// leads reports whether the first is above all others that it can be held against: that is one
+// statement.
+func (r *ranked) leads(all []*candidate, q asked, most int) bool {
+	closest, held := 0.0, 0
+	for at, i := range r.Order {
+		if at == 0 || at >= most {
+			continue
+		}
+		top := all[r.Order[0]]
+		if held += len(all[i].runs) + len(top.runs); held > mostHeld {
+			break
+		}
+		if d := stat.Contrast(top.values, all[i].values, q.between); d.Testable() {
+			closest = max(closest, d.P)
+		}
+	}
+	times, _ := compare.Leads(len(all))
+	return max(q.compared.Left().Adjust(closest, float64(q.rankings)*max(1, q.times)), closest*times) < stat.Alpha
 }
 
-// apart reports whether a cell is below another beyond doubt; by a price, by more than the rates
-// may make of it.
-func (r *ranked) apart(c, than *candidate, d stat.Difference) bool {
-	if r.N <= r.M && c.of != nil && than.of != nil && compare.RatesOf(than.of, c.of, r.N, r.M).Explain(d.Ratio) {
-		return false
+// apart reports whether a cell is below another beyond doubt, one of a pair of so many cells; by a
+// price, by more than the rates may make of it. leads: that the other is above all is known.
+func (r *ranked) apart(c, than *candidate, q asked, cells int, leads bool) (d stat.Difference, below bool) {
+	d = stat.Contrast(than.values, c.values, q.between)
+	if d.Adjusted = d.P; !leads {
+		_, pairs := compare.Leads(cells)
+		d.Adjusted = q.compared.Left().Adjust(d.P, float64(q.rankings)*max(1, q.times)*pairs)
 	}
-	return d.Sign() == stat.Less
+	if q.same != "" && c.of != nil && than.of != nil {
+		d.Adjusted = min(d.Adjusted, q.compared.Corrected(q.same, than.of, c.of))
+	}
+	if r.N <= r.M && c.of != nil && than.of != nil && compare.RatesOf(than.of, c.of, r.N, r.M).Explain(d.Ratio) {
+		return d, false
+	}
+	return d, d.Sign() == stat.Less
 }
 
 // agree reports whether no two candidates stand one way by a's ranks and the other by b's. Those

@@ -24,7 +24,7 @@ func TestBestIsOfRankOne(t *testing.T) {
 		out, any := 0, 0 // cells that are not of rank 1, and experiments with one
 		for seed := range uint64(rounds) {
 			all := candidates(group(roiPlan(seed, 10, cells)), results.Total, results.CostCPU)
-			below := n - len(rank(all, 2, 1, 0, n).Leaders())
+			below := n - len(rank(all, 2, 1, asked{rankings: 1}, n).Leaders())
 			if out += below; below > 0 {
 				any++
 			}

@@ -79,8 +79,8 @@ func (c *roiCell) of(cost results.Cost) *map[results.Side]roiFigure {
 }
 
 // roiOf sums up the ok runs of cells that are no warm-ups; nil if nothing has a
-// return. between is the spread between boots that the plan declares.
-func roiOf(groups []*cellRuns, between float64) *roi {
+// return.
+func roiOf(groups []*cellRuns, q asked) *roi {
 	out := &roi{}
 	for _, g := range groups {
 		c := roiCell{Cell: g.cell.ID}
@@ -104,16 +104,35 @@ func roiOf(groups []*cellRuns, between float64) *roi {
 	}
 	out.mean(groups)
 	for _, cost := range costs {
+		// The total comes first: of one end, and beyond idle, it is asked only where that has a
+		// leader.
+		of := map[results.Side]*Sensitivity{}
+		of[results.Total] = sensitivity(groups, results.Total, cost, q, cost != results.CostNetPower || out.leads())
 		for _, side := range sides {
-			if s := sensitivity(groups, side, cost, between); s != nil {
-				out.Sensitivity = append(out.Sensitivity, *s)
-				if cost == results.CostCPU && side == results.Total {
-					out.takeRanks(s)
+			if side != results.Total {
+				own := q
+				if own.times = 2; cost != results.CostCPU { // the other half is for other exponents
+					own.times = 4
 				}
+				lead := of[results.Total] != nil && of[results.Total].lead(of[results.Total].base()) != ""
+				of[side] = sensitivity(groups, side, cost, own, lead)
 			}
+			if s := of[side]; s != nil {
+				out.Sensitivity = append(out.Sensitivity, *s)
+			}
+		}
+		if s := of[results.Total]; s != nil && cost == results.CostCPU {
+			out.takeRanks(s)
 		}
 	}
 	return out
+}
+
+// leads reports whether a cell leads by the watts of both ends.
+func (r *roi) leads() bool {
+	i := slices.IndexFunc(r.Sensitivity,
+		func(s Sensitivity) bool { return s.Cost == results.CostPower && s.Side == results.Total })
+	return i >= 0 && r.Sensitivity[i].lead(r.Sensitivity[i].base()) != ""
 }
 
 // takeRanks notes the ranks at n = 2, m = 1.
@@ -167,9 +186,9 @@ func (g *cellRuns) roi(side results.Side, cost results.Cost) *roiFigure {
 	return nil
 }
 
-// sensitivity orders the cells by all exponents.
+// sensitivity orders the cells by all exponents. ask: else they have an order, and no cell leads.
 // Cells whose power was measured with other instruments have no order.
-func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost, between float64) *Sensitivity {
+func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost, q asked, ask bool) *Sensitivity {
 	if cost != results.CostCPU && !oneInstrument(groups, side) {
 		return nil
 	}
@@ -181,7 +200,16 @@ func sensitivity(groups []*cellRuns, side results.Side, cost results.Cost, betwe
 	if cost == results.CostCPU && side == results.Total {
 		atBase = len(all) // the table of the cells has these ranks
 	}
-	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, between, atBase)}
+	if side == results.Total {
+		if cost != results.CostCPU {
+			q.exponents = 2
+		}
+		q.same = map[results.Cost]string{results.CostCPU: "roi_cpu_total",
+			results.CostPower: "roi_power_total"}[cost]
+	}
+	q.closed = !ask
+	s := &Sensitivity{Side: side, Cost: cost, Rankings: rankings(all, q, atBase, cost == results.CostCPU &&
+		side == results.Total)}
 	for _, c := range all {
 		s.Cells = append(s.Cells, c.cell)
 	}

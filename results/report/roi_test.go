@@ -172,7 +172,7 @@ func TestTiedDoNotLead(t *testing.T) {
 		for seed := range uint64(rounds) {
 			j := roiPlan(seed, 8, cells)
 			all := candidates(group(j), results.Total, results.CostCPU)
-			r := rank(all, 2, 1, 0, mostRanked)
+			r := rank(all, 2, 1, asked{rankings: 1}, mostRanked)
 			if l := r.Leaders(); len(l) == 1 {
 				n[all[l[0]].cell]++
 			}

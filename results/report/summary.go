@@ -168,11 +168,11 @@ func Summarize(j results.Journal) *Summary {
 	}
 	s.Stops = stops.all()
 	s.mean(groups)
-	between := 0.0
-	if j.Header.Plan != nil {
-		between = j.Header.Plan.BetweenBoots
-	}
-	s.ROI, s.Calibrations = roiOf(returning(groups), between), calibrations(&j)
+	s.Compared, s.Uncompared = compared(&set)
+	between := set.Between
+	q := asked{between: between, compared: s.Compared, rankings: answer.Rankings(&set, leadBy)}
+	s.Answer = answerOf(&set, s) // its rankings have a part in the comparisons' p
+	s.ROI, s.Calibrations = roiOf(returning(groups), q), calibrations(&j)
 	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
 	s.Along, s.LossFree = alongOf(groups, s.Cells), lossFreeOf(groups, s.Cells)
@@ -185,9 +185,8 @@ func Summarize(j results.Journal) *Summary {
 		}
 	}
 	s.Notes = notes(j.Records, s.Cells)
-	s.Compared, s.Uncompared = compared(&set)
 	s.Why, s.WhyMore = whyOf(s.Compared)
-	s.Answer, s.decision = answerOf(&set, s), decisionOf(groups, s.Cells)
+	s.decision = decisionOf(groups, s.Cells)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s

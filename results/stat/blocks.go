@@ -3,6 +3,7 @@
 package stat
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -25,33 +26,76 @@ func permuteBlocks(strata []stratum) (p, least float64) {
 	if n > exactBlocked {
 		return permuteNormal(strata, ranks), 0
 	}
-	// Ranks are doubled, so that tied ones are whole: at is the sum of those of b, and dist
-	// how likely each sum is.
-	dist, next, at, mean, ways, i := []float64{1}, []float64(nil), 0, 0.0, 1.0, 0
+	x := dealAll(strata, ranks)
+	return x.p(), min(2/x.ways, 1)
+}
+
+// dealing is a sum of ranks, and how it is distributed if names are dealt anew. Ranks are doubled,
+// so that tied ones are whole.
+type dealing struct {
+	ranks []int
+	at    int       // sum of those of b
+	dist  []float64 // how likely each sum is
+	mean  float64
+	ways  float64 // to deal
+}
+
+func dealAll(strata []stratum, ranks []int) dealing {
+	x := dealing{ranks: ranks, dist: []float64{1}, ways: 1}
+	var next []float64
+	i := 0
 	var d dealer
 	for _, s := range strata {
 		m := len(s.a) + len(s.b)
 		r := ranks[i : i+m]
 		i += m
 		number := d.deal(r, len(s.b))
-		dist, next = convolve(dist, next, d.deals, number), dist
-		ways *= number
+		x.dist, next = convolve(x.dist, next, d.deals, number), x.dist
+		x.ways *= number
 		sum := 0
-		for k, x := range r {
-			sum += x
+		for k, v := range r {
+			sum += v
 			if k >= len(s.a) {
-				at += x
+				x.at += v
 			}
 		}
-		mean += float64(sum) * float64(len(s.b)) / float64(m)
+		x.mean += float64(sum) * float64(len(s.b)) / float64(m)
 	}
-	far := math.Abs(float64(at)-mean) - 1e-6
-	for sum, share := range dist {
-		if math.Abs(float64(sum)-mean) >= far {
+	return x
+}
+
+// p computes how likely a sum is that is as far from the mean as that of b.
+func (x *dealing) p() (p float64) {
+	far := x.far(x.at) - 1e-6
+	for sum, share := range x.dist {
+		if x.far(sum) >= far {
 			p += share
 		}
 	}
-	return min(p, 1), min(2/ways, 1)
+	return min(p, 1)
+}
+
+func (x *dealing) far(sum int) float64 { return math.Abs(float64(sum) - x.mean) }
+
+// tails computes p for every sum.
+func (x *dealing) tails() []float64 {
+	order := make([]int, len(x.dist))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, k int) int { return cmp.Compare(x.far(k), x.far(i)) })
+	out, sum := make([]float64, len(x.dist)), 0.0
+	for i := 0; i < len(order); {
+		to := i
+		for to < len(order) && x.far(order[to]) >= x.far(order[i])-1e-6 {
+			sum += x.dist[order[to]]
+			to++
+		}
+		for ; i < to; i++ {
+			out[order[i]] = min(sum, 1)
+		}
+	}
+	return out
 }
 
 // alignedRanks ranks all values, a's before b's in each stratum. It returns the doubled ranks and

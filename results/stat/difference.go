@@ -27,11 +27,26 @@ type Difference struct {
 	Level   Level   `json:"level,omitempty"`
 	BootsA  int     `json:"boots_a,omitempty"`
 	BootsB  int     `json:"boots_b,omitempty"`
+	StartsA int     `json:"starts_a,omitempty"` // of the agents
+	StartsB int     `json:"starts_b,omitempty"`
 	Between float64 `json:"between_boots,omitempty"`
 
-	// Adjusted is P after Holm's correction over the family of tests; see [Family].
+	// Adjusted is P corrected over all that is tested with it; see [Decide].
 	Adjusted float64  `json:"p_adjusted"`
 	Warnings []string `json:"warnings,omitempty"`
+
+	ofStarts bool      // starts stand for their runs
+	where    uint64    // of which runs
+	strata   []stratum // that P is of; nil: it is by t, or there is none
+	t        *student
+	shift    float64 // of the logarithms, that t tests
+}
+
+// test computes P from strata, of logarithms.
+func (d *Difference) test(strata []stratum) {
+	d.strata = strata
+	d.P, d.Least = permuteBlocks(strata)
+	d.Adjusted = d.P
 }
 
 // Sign is what a difference amounts to.
@@ -53,9 +68,23 @@ func Diff(a, b []float64) Difference {
 	if len(a) > 0 && len(b) > 0 {
 		d.P, d.Least = rankSum(a, b)
 	}
+	if la, lb := logarithms(a), logarithms(b); la != nil && lb != nil {
+		d.strata = []stratum{{la, lb}}
+	}
 	d.Adjusted = d.P
 	d.warnFew()
 	return d
+}
+
+// logarithms returns those of values, or nil where any has none.
+func logarithms(v []float64) (out []float64) {
+	for _, x := range v {
+		if !(x > 0) || math.IsInf(x, 1) {
+			return nil
+		}
+		out = append(out, math.Log(x))
+	}
+	return out
 }
 
 // rankSum computes the p of Mann-Whitney's U test, and the smallest that so many values could give.
@@ -107,13 +136,20 @@ func Family(ds []*Difference) (tests int) {
 
 // Testable reports whether there are enough values on both sides, and a ratio with its interval.
 func (d *Difference) Testable() bool {
-	return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil && d.Ratio.Lo != nil && d.Level != TooFewBoots
+	return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil && d.Ratio.Lo != nil && !d.TooFewUnits()
 }
 
-// ByBoots reports whether boots are compared, or would have to be: more runs of the same boots
+// TooFewUnits reports whether the two have no boot or start in common, and too few of their own.
+func (d *Difference) TooFewUnits() bool { return d.Level == TooFewBoots || d.Level == TooFewStarts }
+
+// ByBoots reports whether boots or starts are compared, or would have to be: more runs of the same
 // would not tell what these do not.
 func (d *Difference) ByBoots() bool {
-	return d.Level == AcrossBoots || d.Level == DeclaredBoots || d.Level == TooFewBoots
+	switch d.Level {
+	case AcrossBoots, DeclaredBoots, TooFewBoots, DeclaredStarts, TooFewStarts:
+		return true
+	}
+	return false
 }
 
 // Sign calls a difference only where the corrected test and the interval of the

@@ -38,24 +38,23 @@ func equivalence(a, b []float64, margin float64) (p float64, ok bool) {
 // EquivalentRuns tests [equivalence] of runs at the level at which [Contrast] compares them: of
 // runs of the same boots, of the medians of six boots or more a side, or with the spread between
 // boots that was declared.
-func EquivalentRuns(a, b []Run, margin, between float64) (p float64, ok bool) {
-	switch Contrast(a, b, between).Level {
-	case TooFewBoots:
+func EquivalentRuns(a, b []Run, margin float64, between Between) (p float64, ok bool) {
+	d := Contrast(a, b, between)
+	switch {
+	case d.TooFewUnits():
 		return 1, false
-	case AcrossBoots:
-		return equivalence(bootMedians(a), bootMedians(b), margin)
-	case DeclaredBoots:
+	case d.Level == AcrossBoots:
+		return equivalence(medians(a, Run.boot), medians(b, Run.boot), margin)
+	case d.ofStarts:
+		return equivalence(medians(a, Run.start), medians(b, Run.start), margin)
+	case d.t != nil:
 		if margin <= 0 || margin >= 1 {
 			return 1, false
 		}
 		for _, side := range []struct{ factor, sign float64 }{{1 - margin, 1}, {1 + margin, -1}} {
-			edge := make([]Run, len(a))
-			for i, r := range a {
-				edge[i], edge[i].Value = r, side.factor*r.Value
-			}
-			d := declared(edge, b, between)
-			one := d.P / 2
-			if side.sign*(d.Ratio.Value-1) < 0 {
+			over := side.sign * (d.shift - math.Log(side.factor))
+			one := d.t.p(over) / 2
+			if over < 0 {
 				one = 1 - one
 			}
 			p = max(p, one)

@@ -23,16 +23,36 @@ func boots(rng *rand.Rand, name string, boots, runs int, between, within, effect
 }
 
 // Two folders of boots that differ by 1 % while their runs vary by .3 %: at most 5 % of the
-// comparisons of equal cells call a difference, whether boots are many, or their spread is
-// declared; with one boot a side and nothing declared there is no verdict. The test of runs
-// alone, which the first versions used, calls most of them different.
-func TestBootEffects(t *testing.T) {
+// comparisons of equal cells call a difference, whether boots are many, or their spread was
+// measured on some and declared; with one boot a side and nothing declared there is no verdict. The
+// test of runs alone, which the first versions used, calls most of them different.
+func TestBootEffects(t *testing.T) { unitEffects(t, false) }
+
+// The same of starts of one boot, in two sessions.
+func TestStartEffects(t *testing.T) { unitEffects(t, true) }
+
+func unitEffects(t *testing.T, starts bool) {
 	const rounds, between, within = 1000, .01, .003
-	wrong := func(sideBoots, runs int, declared float64) (n int, level Level) {
-		rng := rand.New(rand.NewPCG(18, uint64(sideBoots*1000+runs)))
+	wrong := func(units, runs, of int, share float64) (n int, level Level) {
+		rng := rand.New(rand.NewPCG(18, uint64(units*1000+runs+of)))
 		for range rounds {
-			a, b := boots(rng, "a", sideBoots, runs, between, within, 1), boots(rng, "b", sideBoots, runs, between,
-				within, 1)
+			a, b := boots(rng, "a", units, runs, between, within, 1), boots(rng, "b", units, runs, between, within, 1)
+			declared := Between{}
+			if of > 0 {
+				v := make([]float64, of)
+				for i := range v {
+					v[i] = share * between * rng.NormFloat64()
+				}
+				declared.Boots = Spread{deviation(v), of - 1}
+			}
+			if starts {
+				for _, runs := range [][]Run{a, b} {
+					for i := range runs {
+						runs[i].Boot = "one"
+					}
+				}
+				declared.Starts, declared.Boots = declared.Boots, Spread{}
+			}
 			d := Contrast(a, b, declared)
 			if level = d.Level; d.Sign() != Unknown {
 				n++
@@ -40,28 +60,32 @@ func TestBootEffects(t *testing.T) {
 		}
 		return n, level
 	}
+	few, across, known := TooFewBoots, AcrossBoots, DeclaredBoots
+	if starts {
+		few, across, known = TooFewStarts, AcrossStarts, DeclaredStarts
+	}
 	for _, c := range []struct {
-		boots, runs int
-		declared    float64
-		level       Level
-		most        int
+		units, runs, of int // of is of how many the spread was measured
+		share           float64
+		level           Level
+		most            int
 	}{
-		{1, 10, 0, TooFewBoots, 0},
-		{5, 4, 0, TooFewBoots, 0},
-		{6, 1, 0, AcrossBoots, rounds * 5 / 100},
-		{6, 4, 0, AcrossBoots, rounds * 5 / 100},
-		{8, 6, .01, AcrossBoots, rounds * 5 / 100},
-		{1, 6, .01, DeclaredBoots, rounds * 5 / 100},
-		{1, 20, .01, DeclaredBoots, rounds * 5 / 100},
-		{3, 10, .01, DeclaredBoots, rounds * 5 / 100},
-		{3, 10, .005, DeclaredBoots, rounds * 12 / 100}, // too little was declared: what is seen helps
+		{1, 10, 0, 0, few, 0},
+		{5, 4, 0, 0, few, 0},
+		{6, 1, 0, 0, across, rounds * 5 / 100},
+		{6, 4, 0, 0, across, rounds * 5 / 100},
+		{8, 6, 6, 1, across, rounds * 5 / 100},
+		{1, 6, 2, 1, known, rounds * 6 / 100},
+		{1, 6, 6, 1, known, rounds * 6 / 100},
+		{1, 20, 6, 1, known, rounds * 6 / 100},
+		{3, 10, 6, 1, known, rounds * 6 / 100},
+		{3, 10, 6, .5, known, rounds * 16 / 100}, // too little was declared: what is seen helps
 	} {
-		n, level := wrong(c.boots, c.runs, c.declared)
-		t.Logf("%d boots of %d runs, %g %% declared: %d of %d are called different", c.boots, c.runs, 100*c.declared,
-			n, rounds)
+		n, level := wrong(c.units, c.runs, c.of, c.share)
+		t.Logf("%d units of %d runs, spread of %d: %d of %d are called different", c.units, c.runs, c.of, n, rounds)
 		if n > c.most || level != c.level {
-			t.Errorf("%d boots of %d runs, %g %% declared: %d of %d are called different, level %q", c.boots, c.runs,
-				100*c.declared, n, rounds, level)
+			t.Errorf("%d units of %d runs, spread of %d: %d of %d are called different, level %q", c.units, c.runs,
+				c.of, n, rounds, level)
 		}
 	}
 	rng, n := rand.New(rand.NewPCG(18, 1)), 0
@@ -89,7 +113,7 @@ func TestWithinBoots(t *testing.T) {
 				for i, r := range a {
 					b[i], b[i].Value = r, r.Value*effect*(1+.003*math.Sqrt2*rng.NormFloat64())
 				}
-				d := Contrast(a, b, 0)
+				d := Contrast(a, b, Between{})
 				if level = d.Level; d.Sign() != Unknown {
 					n++
 				}
@@ -121,7 +145,7 @@ func TestLevels(t *testing.T) {
 		pairs int
 	}{
 		{"one session", at("x", "s", 6, 0), at("x", "s", 6, 0), WithinBoot, 6},
-		{"two sessions of one boot", at("x", "s", 6, 0), at("x", "t", 6, 0), WithinBoot, 0},
+		{"two sessions of one boot", at("x", "s", 6, 0), at("x", "t", 6, 0), TooFewStarts, 0},
 		{"a session, boots not known", at("", "s", 6, 0), at("", "s", 6, 0), WithinSession, 6},
 		{"two sessions, boots not known", at("", "s", 6, 0), at("", "t", 6, 0), TooFewBoots, 0},
 		{"two boots", at("x", "s", 6, 0), at("y", "s", 6, 0), TooFewBoots, 0},
@@ -132,15 +156,15 @@ func TestLevels(t *testing.T) {
 			WithinBoot, 6},
 		{"a repetition twice", append(at("x", "s", 6, 0), at("x", "s", 1, 0)...), at("x", "s", 6, 0), WithinBoot, 0},
 	} {
-		if d := Contrast(c.a, c.b, 0); d.Level != c.level || d.Pairs != c.pairs {
+		if d := Contrast(c.a, c.b, Between{}); d.Level != c.level || d.Pairs != c.pairs {
 			t.Errorf("%s: %q, %d pairs; want %q, %d", c.name, d.Level, d.Pairs, c.level, c.pairs)
 		}
 	}
-	if d := Contrast(at("x", "s", 6, 0), at("y", "t", 6, 0), 0); d.Ratio == nil || d.Ratio.Lo != nil ||
+	if d := Contrast(at("x", "s", 6, 0), at("y", "t", 6, 0), Between{}); d.Ratio == nil || d.Ratio.Lo != nil ||
 		d.Warnings[0] != "1 boot and 1 boot: a verdict needs 6 of each, or a declared spread between boots" {
 		t.Errorf("two boots: %+v", d)
 	}
-	if d := Contrast(at("x", "s", 6, 0), at("x", "s", 6, 3), 0); d.Testable() ||
+	if d := Contrast(at("x", "s", 6, 0), at("x", "s", 6, 3), Between{}); d.Testable() ||
 		d.Warnings[0] != "3 blocks have both: a verdict needs 6" {
 		t.Errorf("three blocks in common: %+v", d)
 	}

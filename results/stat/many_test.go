@@ -69,8 +69,9 @@ func TestContrastOfManyRuns(t *testing.T) {
 				}
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				Contrast(a, b, .01)
-				ShiftOf(a, b, .01)
+				of := Between{Boots: Spread{.01, 5}, Starts: Spread{.01, 5}}
+				Contrast(a, b, of)
+				ShiftOf(a, b, of)
 				runtime.ReadMemStats(&after)
 				return float64(after.TotalAlloc - before.TotalAlloc)
 			}

@@ -89,7 +89,7 @@ func TestRunsToFind(t *testing.T) {
 					t.Errorf("not even %d runs", n)
 				}
 				a, b := draw(n)
-				d := Contrast(a, b, 0)
+				d := Contrast(a, b, Between{})
 				runs += n
 				if d.Adjusted = min(1, d.P*float64(tests)); d.Sign() == Greater {
 					found++
@@ -121,14 +121,14 @@ func TestSeenDifferenceMisleads(t *testing.T) {
 	open, found := 0, 0
 	for range rounds {
 		a, b := draw(pilot, effect)
-		d := Contrast(a, b, 0)
+		d := Contrast(a, b, Between{})
 		if d.Sign() != Unknown {
 			continue
 		}
 		open++
 		if n, ok := runsAbout(1, math.Abs(math.Log(d.Ratio.Value))/SpreadOf(a, b).SD); ok {
 			a, b = draw(max(n, pilot+2), effect)
-			if d := Contrast(a, b, 0); d.Sign() == Greater {
+			if d := Contrast(a, b, Between{}); d.Sign() == Greater {
 				found++
 			}
 		}

@@ -20,6 +20,22 @@ type Reach struct {
 	// LeastP is the smallest p, corrected, that any data could give: that of samples
 	// that do not overlap.
 	LeastP float64 `json:"least_p"`
+
+	share float64 // of the level that the comparisons have together; 0: all
+}
+
+// With returns the reach of the comparisons if they have only a share of the level together.
+func (r Reach) With(share float64) Reach {
+	r.share, r.LeastP = share, min(1, r.LeastP/share)
+	return r
+}
+
+// alpha returns the level of each comparison.
+func (r Reach) alpha() float64 {
+	if r.share == 0 {
+		return Alpha / float64(r.Tests)
+	}
+	return r.share * Alpha / float64(r.Tests)
 }
 
 // NewReach computes the reach of tests comparisons of two cells with so many runs each.
@@ -39,7 +55,7 @@ func (r Reach) Finds() (sd float64, ok bool) {
 	if !r.Attainable() {
 		return 0, false
 	}
-	alpha := Alpha / float64(r.Tests)
+	alpha := r.alpha()
 	if r.Runs > simulatedRuns {
 		return farFindable(r.Runs, alpha), true
 	}
@@ -56,7 +72,7 @@ func (r Reach) Finds() (sd float64, ok bool) {
 
 // finds reports whether a difference of sd standard deviations is found with a chance of Power.
 func (r Reach) finds(sd float64) bool {
-	alpha := Alpha / float64(r.Tests)
+	alpha := r.alpha()
 	if r.Runs > simulatedRuns {
 		return r.Attainable() && farFindable(r.Runs, alpha) <= sd
 	}

@@ -21,7 +21,7 @@ func disjoint(n int) (a, b []Run) {
 func TestLeastP(t *testing.T) {
 	for _, n := range []int{2, 6, 7, 8, 10, 20, 40} {
 		a, b := disjoint(n)
-		d := Contrast(a, b, 0)
+		d := Contrast(a, b, Between{})
 		if want, got := d.P, leastBlocked(n); math.Abs(got/want-1) > 1e-9 || math.Abs(d.Least/want-1) > 1e-9 {
 			t.Errorf("n = %d: %g and %g, the test says %g", n, got, d.Least, want)
 		}
@@ -45,12 +45,12 @@ func TestMaxTests(t *testing.T) {
 		a, b := disjoint(n)
 		var all []*Difference
 		for range most {
-			all = append(all, new(Contrast(a, b, 0)))
+			all = append(all, new(Contrast(a, b, Between{})))
 		}
 		if Family(all); all[most-1].Sign() != Greater {
 			t.Errorf("n = %d, %d tests: p %g", n, most, all[0].Adjusted)
 		}
-		all = append(all, new(Contrast(a, b, 0)))
+		all = append(all, new(Contrast(a, b, Between{})))
 		if Family(all); all[0].Sign() != Unknown {
 			t.Errorf("n = %d, %d tests: p %g", n, most+1, all[0].Adjusted)
 		}
@@ -102,7 +102,7 @@ func foundOf(n, tests int, sd float64, rounds int) float64 {
 			a[i] = Run{Value: 100 * (1 + cv*rng.NormFloat64()), Boot: "b", Rep: i}
 			b[i] = Run{Value: 100 * (1 + cv*(sd+rng.NormFloat64())), Boot: "b", Rep: i}
 		}
-		d := Contrast(a, b, 0)
+		d := Contrast(a, b, Between{})
 		d.Adjusted = min(1, d.P*float64(tests)) // the first of Holm's order
 		if d.Sign() == Greater {
 			found++

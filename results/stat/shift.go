@@ -30,51 +30,88 @@ type Shift struct {
 	Level    Level    `json:"level,omitempty"`
 	BootsA   int      `json:"boots_a,omitempty"`
 	BootsB   int      `json:"boots_b,omitempty"`
+	StartsA  int      `json:"starts_a,omitempty"`
+	StartsB  int      `json:"starts_b,omitempty"`
 	Between  float64  `json:"between_boots,omitempty"` // spread between boots that was taken
 	Warnings []string `json:"warnings,omitempty"`
 }
 
 // ShiftOf compares the runs b with the runs a, at the level at which [Contrast] does.
-func ShiftOf(a, b []Run, between float64) Shift {
-	boots, both := bootsOfBoth(a, b)
+func ShiftOf(a, b []Run, between Between) Shift {
+	boots, both := unitsOfBoth(a, b, Run.boot)
 	var s Shift
 	switch {
 	case len(a) == 0 || len(b) == 0:
 		s = Shift{NA: len(a), NB: len(b), P: 1, Least: 1, Warnings: tooFew(len(a), len(b), 0)}
 	case len(both) > 0:
-		s = shiftWithin(only(a, both), only(b, both), both)
-	case min(len(boots[0]), len(boots[1])) >= MinRuns:
-		s = shiftApart(bootMeans(a, boots[0]), bootMeans(b, boots[1]))
-		s.NA, s.NB, s.Level = len(a), len(b), AcrossBoots
-	case between > 0 && min(len(a), len(b)) >= MinRuns:
-		s = shiftDeclared(a, b, between)
+		s = shiftWithin(only(a, both), only(b, both), both, between)
+	default:
+		s = shiftOfUnits(a, b, Run.boot, between.Boots)
+		s.Level = map[Level]Level{AcrossStarts: AcrossBoots, DeclaredStarts: DeclaredBoots,
+			TooFewStarts: TooFewBoots}[s.Level]
+		if s.Level == TooFewBoots && min(s.NA, s.NB) >= MinRuns {
+			s.Warnings = fewUnits("boot", boots)
+		}
+	}
+	s.Adjusted, s.BootsA, s.BootsB = s.P, len(boots[0]), len(boots[1])
+	s.StartsA, s.StartsB = len(unitsOf(a, Run.start)), len(unitsOf(b, Run.start))
+	return s
+}
+
+// shiftOfUnits compares runs that have no unit, start or boot, in common.
+func shiftOfUnits(a, b []Run, unit func(Run) string, between Spread) (s Shift) {
+	us := [2][]string{unitsOf(a, unit), unitsOf(b, unit)}
+	switch {
+	case min(len(us[0]), len(us[1])) >= MinRuns:
+		s = shiftApart(unitMeans(a, us[0], unit), unitMeans(b, us[1], unit))
+		s.NA, s.NB, s.Level = len(a), len(b), AcrossStarts
+	case between.SD > 0 && min(len(a), len(b)) >= MinRuns:
+		s = shiftDeclared(a, b, unit, between)
 	default:
 		s = shiftApart(valuesOf(a), valuesOf(b))
-		if s.Level = TooFewBoots; len(s.Warnings) == 0 {
-			s.Warnings = fewBoots(boots)
+		if s.Level = TooFewStarts; len(s.Warnings) == 0 {
+			s.Warnings = fewUnits("start", us)
 		}
 		s.P, s.Lo, s.Hi = 1, nil, nil
 	}
-	s.Adjusted, s.BootsA, s.BootsB = s.P, len(boots[0]), len(boots[1])
 	return s
 }
 
 // shiftWithin compares runs of the same boots.
-func shiftWithin(a, b []Run, boots []string) Shift {
+func shiftWithin(a, b []Run, boots []string, between Between) (s Shift) {
 	if len(boots) >= MinRuns {
 		return shiftOfBoots(a, b, boots)
 	}
-	s, ok := shiftOfBlocks(a, b)
-	if !ok {
-		s = shiftApart(valuesOf(a), valuesOf(b))
-		if len(boots) > 1 { // other sessions of the same boots
-			x, y := byBoot(a), byBoot(b)
+	_, both := unitsOfBoth(a, b, Run.start)
+	switch n := len(both); {
+	case n == 0:
+		if s = shiftOfUnits(a, b, Run.start, between.starts()); s.Level == AcrossStarts && len(boots) > 1 {
+			x, y := byBoot(ofMeans(a)), byBoot(ofMeans(b))
 			s.P, s.Least = permuteBlocks(plainStrata(x, y, func(r Run) Run { return Run{Boot: r.Boot} }))
 		}
+	case n >= MinRuns:
+		x, y := ofStarts(onlyOf(a, both, Run.start), onlyOf(b, both, Run.start), mean)
+		s, _ = shiftOfBlocks(x, y)
+		s.NA, s.NB, s.Level = len(a), len(b), AcrossStarts
+	default:
+		a, b = onlyOf(a, both, Run.start), onlyOf(b, both, Run.start)
+		ok := false
+		if s, ok = shiftOfBlocks(a, b); !ok {
+			s = shiftApart(valuesOf(a), valuesOf(b))
+			if n > 1 {
+				x, y := byStart(a), byStart(b)
+				s.P, s.Least = permuteBlocks(plainStrata(x, y, func(r Run) Run { return Run{Boot: r.Boot} }))
+			}
+		}
+		s.Level = levelWithin(a, len(boots), n)
 	}
-	s.Level = levelWithin(a, len(boots))
+	if len(boots) > 1 && s.Level != TooFewStarts && s.Level != DeclaredStarts {
+		s.Level = WithinBoots
+	}
 	return s
 }
+
+func ofMeans(runs []Run) []Run { return ofUnits(runs, Run.start, mean) }
 
 // shiftOfBlocks compares runs that share blocks; ok is false where they do not, or a repetition is
 // there twice.
@@ -99,7 +136,7 @@ func shiftOfBlocks(a, b []Run) (s Shift, ok bool) {
 // shiftOfBoots compares two cells by their means in each of six boots or more: the boots are the
 // sample.
 func shiftOfBoots(a, b []Run, boots []string) Shift {
-	va, vb := bootMeans(a, boots), bootMeans(b, boots)
+	va, vb := unitMeans(a, boots, Run.boot), unitMeans(b, boots, Run.boot)
 	s := shiftOfPairs(va, vb)
 	s.NA, s.NB, s.Level = len(a), len(b), AcrossBoots
 	scale := scaleOf(va, vb)
@@ -151,41 +188,40 @@ func (s *Shift) interval(se, df float64) {
 	s.Lo, s.Hi = &lo, &hi
 }
 
-// shiftDeclared compares means of boots with a spread between boots that was declared, as a share
-// of the figure, and not less than what is seen; what the runs within boots leave open comes on
-// top.
-func shiftDeclared(a, b []Run, between float64) Shift {
-	s := Shift{NA: len(a), NB: len(b), Level: DeclaredBoots}
+// shiftDeclared compares means of units, boots or starts, with a spread between them that was
+// declared, as a share of the figure, and not less than what is seen with it; what the runs within
+// units leave open comes on top.
+func shiftDeclared(a, b []Run, unit func(Run) string, between Spread) Shift {
+	s := Shift{NA: len(a), NB: len(b), Level: DeclaredStarts}
 	var means [2]float64
-	var of [2][]float64
-	df, spread, variance := 0, between, 0.0
+	var of, share [2][]float64
 	for side, runs := range [][]Run{a, b} {
-		of[side] = bootMeans(runs, bootsOf(runs))
+		of[side] = unitMeans(runs, unitsOf(runs, unit), unit)
 		means[side] = mean(of[side])
-		if sd := deviation(of[side]); len(of[side]) > 1 && means[side] != 0 && sd/math.Abs(means[side]) > spread {
-			spread = sd / math.Abs(means[side])
+		for _, v := range of[side] {
+			if means[side] != 0 {
+				v /= math.Abs(means[side])
+			}
+			share[side] = append(share[side], v)
 		}
 	}
-	for side, runs := range [][]Run{a, b} {
-		open, f := openMean(runs)
-		variance += squareOf(spread*means[side])/float64(len(of[side])) + open
-		df += f
+	t, spread := student{}, between.with(share)
+	t.add(squareOf(spread.SD*means[0])/float64(len(of[0]))+squareOf(spread.SD*means[1])/float64(len(of[1])), spread.Of)
+	for _, runs := range [][]Run{a, b} {
+		t.add(openMean(runs, unit))
 	}
-	s.A, s.B, s.Diff, s.Between = means[0], means[1], means[1]-means[0], spread
-	se := math.Sqrt(variance)
-	s.interval(se, float64(max(df, 1)))
-	if s.P = 1; se > 0 {
-		s.P = min(1, 2*(1-stats.TDist{V: float64(max(df, 1))}.CDF(math.Abs(s.Diff)/se)))
-	}
+	s.A, s.B, s.Diff, s.Between = means[0], means[1], means[1]-means[0], spread.SD
+	lo, hi := s.Diff-t.far(1-confidence), s.Diff+t.far(1-confidence)
+	s.Lo, s.Hi, s.P = &lo, &hi, t.p(s.Diff)
 	return s
 }
 
-// openMean estimates how much variance runs within boots leave to the mean of the boots' means, and
+// openMean estimates how much variance runs within units leave to the mean of the units' means, and
 // its degrees of freedom.
-func openMean(runs []Run) (variance float64, df int) {
-	boots := bootsOf(runs)
+func openMean(runs []Run, unit func(Run) string) (variance float64, df int) {
+	units := unitsOf(runs, unit)
 	squares, share := 0.0, 0.0
-	for _, v := range perBoot(runs, boots) {
+	for _, v := range perUnit(runs, units, unit) {
 		squares += squareOf(deviation(v)) * float64(len(v)-1)
 		df += len(v) - 1
 		share += 1 / float64(len(v))
@@ -193,7 +229,7 @@ func openMean(runs []Run) (variance float64, df int) {
 	if df == 0 {
 		return 0, 0
 	}
-	k := float64(len(boots))
+	k := float64(len(units))
 	return squares / float64(df) * share / (k * k), df
 }
 
@@ -221,9 +257,9 @@ func scaleOf(a, b []float64) float64 {
 	return 1
 }
 
-// bootMeans computes the mean of each of some boots.
-func bootMeans(runs []Run, boots []string) (out []float64) {
-	for _, v := range perBoot(runs, boots) {
+// unitMeans computes the mean of each of some units.
+func unitMeans(runs []Run, units []string, unit func(Run) string) (out []float64) {
+	for _, v := range perUnit(runs, units, unit) {
 		out = append(out, mean(v))
 	}
 	return out
@@ -249,7 +285,7 @@ func ShiftFamily(all []*Shift) (tests int) {
 
 // Testable reports whether there are enough values on both sides, and an interval.
 func (s *Shift) Testable() bool {
-	return min(s.NA, s.NB) >= MinRuns && s.Lo != nil && s.Level != TooFewBoots
+	return min(s.NA, s.NB) >= MinRuns && s.Lo != nil && s.Level != TooFewBoots && s.Level != TooFewStarts
 }
 
 // Sign calls a shift only where the corrected test and the interval agree on it.

@@ -104,7 +104,7 @@ func TestShiftLevels(t *testing.T) {
 		rng := rand.New(rand.NewPCG(9, uint64(c.boots*100+c.runs)))
 		for range rounds {
 			a, b := atLevel(rng, c.boots, c.runs, c.same, c.between, within, 0)
-			s := ShiftOf(a, b, c.declare)
+			s := ShiftOf(a, b, Between{Boots: Spread{c.declare, 1000}})
 			if s.Level != c.level {
 				t.Fatalf("%s: level %q", c.name, s.Level)
 			}
@@ -122,8 +122,9 @@ func TestShiftLevels(t *testing.T) {
 				rounds, held)
 		}
 		a, b := atLevel(rng, c.boots, c.runs, c.same, c.between, within, 20)
-		whole, one, other := ShiftOf(a, b, c.declare), ShiftOf(part(a, .3, 1), part(b, .3, 1), c.declare),
-			ShiftOf(part(a, .7, -1), part(b, .7, -1), c.declare)
+		whole, one, other := ShiftOf(a, b, Between{Boots: Spread{c.declare, 1000}}),
+			ShiftOf(part(a, .3, 1), part(b, .3, 1), Between{Boots: Spread{c.declare, 1000}}),
+			ShiftOf(part(a, .7, -1), part(b, .7, -1), Between{Boots: Spread{c.declare, 1000}})
 		if math.Abs(whole.Diff-one.Diff-other.Diff) > 1e-9 || math.Abs(whole.B-whole.A-whole.Diff) > 1e-9 {
 			t.Errorf("%s: %v is not %v and %v", c.name, whole.Diff, one.Diff, other.Diff)
 		}
@@ -154,16 +155,16 @@ func TestShiftOfZeros(t *testing.T) {
 		return out
 	}
 	none, some := runs(0, 0, 0, 0, 0, 0), runs(5, 6, 5, 6, 5, 7)
-	if s := ShiftOf(none, some, 0); s.Sign() != Greater || s.A != 0 || *s.Lo != 5 || *s.Hi != 7 || s.P > .01 {
+	if s := ShiftOf(none, some, Between{}); s.Sign() != Greater || s.A != 0 || *s.Lo != 5 || *s.Hi != 7 || s.P > .01 {
 		t.Errorf("%+v", s)
 	}
-	if s := ShiftOf(none, none, 0); s.Sign() != Unknown || s.P < 1-1e-9 || s.Diff != 0 {
+	if s := ShiftOf(none, none, Between{}); s.Sign() != Unknown || s.P < 1-1e-9 || s.Diff != 0 {
 		t.Errorf("%+v", s)
 	}
-	if s := ShiftOf(none[:3], some[:3], 0); s.Testable() || len(s.Warnings) != 1 || s.Diff == 0 {
+	if s := ShiftOf(none[:3], some[:3], Between{}); s.Testable() || len(s.Warnings) != 1 || s.Diff == 0 {
 		t.Errorf("%+v", s)
 	}
-	if s := ShiftOf(nil, some, 0); s.Testable() || s.P != 1 {
+	if s := ShiftOf(nil, some, Between{}); s.Testable() || s.P != 1 {
 		t.Errorf("%+v", s)
 	}
 	// Repetitions 0 to 5 of the one and 3 to 8 of the other: three blocks have both.
@@ -171,7 +172,7 @@ func TestShiftOfZeros(t *testing.T) {
 	for i := range late {
 		late[i].Rep += 3
 	}
-	if s := ShiftOf(some, late, 0); s.Pairs != 3 || s.A != 6 || s.B != 2 || s.Testable() {
+	if s := ShiftOf(some, late, Between{}); s.Pairs != 3 || s.A != 6 || s.B != 2 || s.Testable() {
 		t.Errorf("%+v", s)
 	}
 }
@@ -186,7 +187,7 @@ func TestShiftOfTiny(t *testing.T) {
 				a = append(a, Run{Value: scale * float64(1+i%3), Boot: "x", Session: "s", Rep: i})
 				b = append(b, Run{Value: scale * float64(5+i%2), Boot: boot[boots-1], Session: "s", Rep: i})
 			}
-			s := ShiftOf(a, b, 0)
+			s := ShiftOf(a, b, Between{})
 			if _, err := json.Marshal(s); err != nil || math.IsNaN(s.P) || boots == 1 && scale > 1e-300 && s.P > .01 {
 				t.Errorf("scale %g: %v: %+v", scale, err, s)
 			}
@@ -201,7 +202,7 @@ func TestShiftFamily(t *testing.T) {
 		a = append(a, Run{Value: 10 + float64(i)/10, Boot: "b", Session: "s", Rep: i})
 		b = append(b, Run{Value: 20 + float64(i)/10, Boot: "b", Session: "s", Rep: i})
 	}
-	one := ShiftOf(a, b, 0)
+	one := ShiftOf(a, b, Between{})
 	if n := one.Tests(); n != MaxTests(6) || n != 5 {
 		t.Errorf("%d comparisons of 6 runs, MaxTests %d", n, MaxTests(6))
 	}

@@ -35,7 +35,7 @@ type side struct {
 // sides are the two cells'.
 type sides struct {
 	a, b    side
-	between float64
+	between stat.Between
 }
 
 // profiled finds the runs of a cell that were profiled at an end.

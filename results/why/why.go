@@ -47,7 +47,8 @@ type End struct {
 	RunsA []*results.Record `json:"-"`
 	RunsB []*results.Record `json:"-"`
 
-	rates compare.Rates
+	rates    compare.Rates
+	together float64 // couples that are asked about
 }
 
 // Line is one part: a class, a function, a counter.
@@ -155,7 +156,8 @@ func explainEnd(c *compare.Couple, role ends.Role, metrics bool) (*End, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records(), rates: c.Rates()}
+	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records(), rates: c.Rates(),
+		together: float64(max(1, c.Together))}
 	e.CPU = s.line("", unitNs, (*run).cpu)
 	if n := s.fold(); n > 0 {
 		e.Notes = append(e.Notes,
@@ -185,7 +187,7 @@ func (e *End) test() {
 	var family []*stat.Shift
 	room := 0
 	if e.CPU.Testable() && e.rates.Work == "" {
-		room = e.CPU.Tests()
+		room = int(float64(e.CPU.Tests()) / e.together)
 	}
 	for _, lines := range [][]Line{e.Classes, e.Counters} {
 		for i := range lines {
@@ -198,7 +200,7 @@ func (e *End) test() {
 			family = append(family, &lines[i].Shift)
 		}
 	}
-	stat.ShiftFamily(family)
+	e.correct(family)
 	e.called(e.Classes)
 	e.called(e.Counters)
 	byAmount(e.Classes)
@@ -212,9 +214,17 @@ func (e *End) testFunctions() {
 	for i := range e.Functions {
 		family = append(family, &e.Functions[i].Shift)
 	}
-	stat.ShiftFamily(family)
+	e.correct(family)
 	e.called(e.Functions)
 	byAmount(e.Functions)
+}
+
+// correct corrects a family for its number, and for that of the couples which are asked about.
+func (e *End) correct(family []*stat.Shift) {
+	stat.ShiftFamily(family)
+	for _, s := range family {
+		s.Adjusted = min(1, s.Adjusted*e.together)
+	}
 }
 
 func (e *End) called(lines []Line) {

@@ -114,7 +114,8 @@ func TestRemainingBlocks(t *testing.T) {
 			left = left[len(block):]
 			if _, err := s.Again.play(block, 2, nil, func(ps []matrix.Run) ([]results.Record, bool, error) {
 				got = append(got, fmt.Sprint(ps[0].Rep, ".", ps[0].Try))
-				return []results.Record{{Cell: ps[0].Cell, Rep: ps[0].Rep, Try: ps[0].Try, Verdict: results.OK}}, false, nil
+				return []results.Record{{Cell: ps[0].Cell, Rep: ps[0].Rep, Try: ps[0].Try, Verdict: results.OK}}, false,
+					nil
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -27,6 +27,10 @@ var core = map[string]bool{"throughput_gbps": true, "packets_per_s": true, "tran
 // beside what comparisons leave them.
 const forRankings = .2
 
+// forExploratory is what exploratory comparisons have of it beside what primary ones leave: a large
+// difference is to be seen also where nothing that was declared differs.
+const forExploratory = .2
+
 // decide corrects the p of all rows together: in at most 5 % of reports anything is stated that is
 // not so. It returns what is left for rankings.
 func decide(rows []*Row, ranked bool) stat.Rest {
@@ -93,12 +97,15 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 	return rest
 }
 
-// Shares returns what the comparisons that come first have of the level, the others if there are,
-// and the rankings if any follow.
+// Shares returns what the comparisons that come first have of the level, however many there are,
+// the others if there are, and the rankings if any follow.
 func Shares(declared, others, ranked bool) (first, other, rest float64) {
 	first = 1
 	if declared {
-		return first, 0, 0
+		if others {
+			other = forExploratory
+		}
+		return first - other, other, 0
 	}
 	if ranked {
 		rest = forRankings

@@ -12,7 +12,7 @@ import (
 func TestOneLineAddsAMethod(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 51))
 	a, b := boots(rng, "boot", 1, 8, .01, .01, 1), boots(rng, "boot", 1, 8, .01, .01, 1)
-	rare, common := Contrast(a[:1], b[:1], Between{}), Contrast(a, b, 0)
+	rare, common := Contrast(a[:1], b[:1], Between{}), Contrast(a, b, Between{})
 	before := methods
 	defer func() { methods = before }()
 	lo, hi := 1.1, 1.3
@@ -22,7 +22,7 @@ func TestOneLineAddsAMethod(t *testing.T) {
 				Level: WithinBoot}
 		}}}, before...)
 
-	d, other := Contrast(a[:1], b[:1], Between{}), Contrast(a, b, 0)
+	d, other := Contrast(a[:1], b[:1], Between{}), Contrast(a, b, Between{})
 	if d.P != .02 || rare.P == .02 || d.BootsA != 1 || other.P != common.P || other.Level != common.Level {
 		t.Errorf("by the new test p = %g, before %g; others %+v, before %+v", d.P, rare.P, other, common)
 	}

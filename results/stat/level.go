@@ -110,9 +110,9 @@ var methods = []method{
 // Contrast compares the runs b with the runs a, by the first of the [methods] that fits: at the
 // highest level that was repeated. Where both are of the same boots and starts, it is by blocks:
 // drift and what else hits neighbours alike is taken out, and the names of the cells are permuted
-// within pairs of blocks; six starts or more stand for their runs, and six boots or more for theirs.
-// Where each has boots of its own, or starts, these are what can be compared: with six of each, by
-// their medians, or with a spread that was declared.
+// within pairs of blocks; six starts or more stand for their runs, and six boots or more for
+// theirs. Where each has boots of its own, or starts, these are what can be compared: with six of
+// each, by their medians, or with a spread that was declared.
 func Contrast(a, b []Run, between Between) Difference {
 	if len(a) == 0 || len(b) == 0 {
 		return Diff(valuesOf(a), valuesOf(b))

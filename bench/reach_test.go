@@ -160,7 +160,7 @@ func TestForetell(t *testing.T) {
 		"below six": {planned(5, primary), able, []string{"warning: 2 primary comparisons by rx, 5 runs",
 			"52 exploratory comparisons by rx, tx, mtu, 5 runs of each cell: no data"}, true},
 		"declared": {planned(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the " +
-			"smallest possible corrected p is 0.0031; a difference of", "52 exploratory"}, false},
+			"smallest possible corrected p is 0.0039; a difference of", "52 exploratory"}, false},
 		"fewer can run": {planned(10, ""), func(c plan.Cell) *Missing {
 			if c.RX == "uring" {
 				return &Missing{Reason: "no", Fix: "yes"}

@@ -142,7 +142,7 @@ const byRates = "the rates alone may explain it"
 // rate computes the median rate that the cell's runs delivered, of bytes or round trips; nil where
 // that is not known.
 func (c *Cell) rate() *float64 {
-	var v []float64
+	v := make([]float64, 0, len(c.Runs))
 	for _, r := range c.Runs {
 		g := r.SUT.ThroughputGbps
 		if trips := r.TG.TransactionsPerS(); trips != nil {
@@ -152,10 +152,10 @@ func (c *Cell) rate() *float64 {
 			v = append(v, *g)
 		}
 	}
-	if s := stat.Summarize(v); s != nil {
-		return &s.Median
+	if len(v) == 0 {
+		return nil
 	}
-	return nil
+	return new(stat.Median(v))
 }
 
 // atPace reports whether the cell's runs were paced, and mostly kept to it.

@@ -41,8 +41,13 @@ type dealing struct {
 }
 
 func dealAll(strata []stratum, ranks []int) dealing {
-	x := dealing{ranks: ranks, dist: []float64{1}, ways: 1}
-	var next []float64
+	most := 1 // sums, of all strata together
+	for _, r := range ranks {
+		most += r
+	}
+	x := dealing{ranks: ranks, dist: make([]float64, 1, most), ways: 1}
+	x.dist[0] = 1
+	next := make([]float64, 0, most)
 	i := 0
 	var d dealer
 	for _, s := range strata {
@@ -137,6 +142,9 @@ type dealer struct{ deals []deal }
 // deal finds those of k ranks, and tells how many ways there are.
 func (d *dealer) deal(ranks []int, k int) (ways float64) {
 	const few = 6 // values, of which all choices are few
+	if d.deals == nil {
+		d.deals = make([]deal, 0, 20) // 3 of 6
+	}
 	d.deals = d.deals[:0]
 	if len(ranks) > few {
 		d.deals, ways = manyDealings(ranks, k)

@@ -5,8 +5,7 @@ package stat
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
-	"io"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -138,16 +137,23 @@ func (s *samples) bootsApart() Difference {
 	return d
 }
 
+// places makes the hashes of [whereOf], which no other process has.
+var places = maphash.MakeSeed()
+
 // whereOf hashes the places of runs.
 func whereOf(a, b []Run) uint64 {
-	h := fnv.New64a()
-	for side, runs := range [][]Run{a, b} {
-		for _, r := range runs {
-			for _, place := range []string{r.Boot, r.Session, r.Start} {
-				io.WriteString(h, place)
-				h.Write([]byte{0})
+	var h maphash.Hash
+	h.SetSeed(places)
+	for side, runs := range [2][]Run{a, b} {
+		for i := range runs {
+			r := &runs[i]
+			for _, place := range [3]string{r.Boot, r.Session, r.Start} {
+				h.WriteString(place)
+				h.WriteByte(0)
 			}
-			h.Write([]byte{byte(side), byte(r.Rep), byte(r.Rep >> 8)})
+			h.WriteByte(byte(side))
+			h.WriteByte(byte(r.Rep))
+			h.WriteByte(byte(r.Rep >> 8))
 		}
 	}
 	return h.Sum64()

@@ -23,7 +23,7 @@ type Others struct {
 
 // NewOthers sums up figures; it does not change v.
 func NewOthers(v []float64) Others {
-	s := slices.Sorted(slices.Values(v))
+	s := sorted(v)
 	o := Others{N: len(s)}
 	if o.N > 0 {
 		o.Center = sortedMedian(s)
@@ -34,7 +34,7 @@ func NewOthers(v []float64) Others {
 
 // Qn computes the spread of v from the distances of all pairs of values (Rousseeuw and Croux 1993):
 // about the smallest quarter of them. Half of the values may be anything. 0 below 2 values.
-func Qn(v []float64) float64 { return qnSorted(slices.Sorted(slices.Values(v))) }
+func Qn(v []float64) float64 { return qnSorted(sorted(v)) }
 
 // qnFactor makes it the standard deviation of normal values.
 const qnFactor = 2.21914

@@ -35,7 +35,7 @@ func medianRatio(a, b []float64) *Ratio {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	a, b = sorted(a), sorted(b)
 	base := sortedMedian(a)
 	if !(base > 0) {
 		return nil
@@ -107,7 +107,7 @@ func Median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}
-	return sortedMedian(slices.Sorted(slices.Values(v)))
+	return sortedMedian(sorted(v))
 }
 
 func sortedMedian(s []float64) float64 {

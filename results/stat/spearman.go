@@ -44,7 +44,7 @@ func Spearman(values []float64) *Drift {
 
 // ranksOf numbers values from 1 by size; equal ones share their mean rank.
 func ranksOf(values []float64) []float64 {
-	sorted := slices.Sorted(slices.Values(values))
+	sorted := sorted(values)
 	ranks := make([]float64, len(values))
 	for i, v := range values {
 		lo, _ := slices.BinarySearch(sorted, v)

@@ -125,6 +125,13 @@ func median(v []float64, center float64) float64 {
 	if !math.IsInf(center, 0) {
 		return center
 	}
-	v = slices.Sorted(slices.Values(v))
+	v = sorted(v)
 	return v[(len(v)-1)/2]/2 + v[len(v)/2]/2
+}
+
+// sorted returns the values in order, and leaves v as it is.
+func sorted(v []float64) []float64 {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return v
 }

@@ -14,10 +14,12 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// limited plays a cell a few times and counts the limits of the runs that are ok.
+// limited plays a cell a few times and counts the limits of the runs that are ok, and that others did
+// not disturb.
 func (r *rig) limited(t *testing.T, c plan.Cell) (n map[plan.LimitedBy]int, ok []results.Record) {
 	t.Helper()
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 400*time.Millisecond, 100*time.Millisecond
+	r.Gates = plan.DefaultGates()
 	recs, err := r.Play(t.Context(), interleaved(long.Rounds(3, 11), c))
 	if err != nil {
 		t.Fatal(err)

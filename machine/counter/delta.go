@@ -74,7 +74,7 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		own := append(ownThreads(c.Threads, before.Rusage, after.Rusage), pollers...)
 		c.CPU.disbelieve(c.Threads, float64(before.TookNs+after.TookNs)/1e9)
 		c.Foreign = foreign(c.CPU, own, cfg.ForeignThreshold)
-		byRun(c.Foreign, after.Schedstat.since(before.Schedstat, c.CPU.WallS), own, c.CPU.WallS, cfg.ForeignThreshold)
+		byRun(c.Foreign, after.Schedstat.since(before.Schedstat, c.CPU.WallS), c.CPU, own, cfg.ForeignThreshold)
 		c.addTasks(&rows, before.Tasks, after.Tasks)
 		c.Foreign = exactly(c.Foreign, c.tasks, c.eventNs, cfg.ForeignThreshold)
 		rows.threads(c.Threads, cfg.Threads, c.CPU.WallS)

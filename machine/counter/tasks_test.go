@@ -220,7 +220,7 @@ func TestSchedstat(t *testing.T) {
 	}
 }
 
-// Softirq from idle, which ticks leave open, is no task's; what was before the window, and ended in
+// Softirq and interrupts may be on top of the flow's thread; what was before the window, and ended in
 // it, is no more than what was busy.
 func TestForeignByRun(t *testing.T) {
 	one := func(busy, soft float64) CPUUsage {
@@ -234,21 +234,23 @@ func TestForeignByRun(t *testing.T) {
 		low             float64
 		quality         string
 	}{
-		{"an intruder beside softirq", .9, .6, .3, 1.0, .2, "foreign load 0.20 cores on CPU 1"},
+		{"an intruder beside softirq", .9, .1, .3, 1.2, .2, "foreign load 0.20 cores on CPU 1"},
 		{"softirq alone", .9, .6, .3, .6, 0, "possible foreign load 0.00 to 0.60 cores on CPU 1"},
+		{"softirq on top of a thread whose clock leaves it out", 1, .3, .7, 2, 0,
+			"possible foreign load 0.00 to 0.30 cores on CPU 1"},
 		{"a turn from before", .3, 0, .3, 3, 0, ""},
 	} {
 		threads := []ThreadDelta{{CPU: 1, RunNs: int64(x.own * 2e9)}}
 		fs := foreign(one(x.busy, x.soft), threads, 0)
 		ran := Schedstat{1: int64(x.ranS * 1e9)}.since(Schedstat{1: 0}, 2)
-		byRun(fs, ran, threads, 2, 0)
+		byRun(fs, ran, one(x.busy, x.soft), threads, 0)
 		closeTo(t, x.name, *fs[0].LowCores, x.low)
 		if fs[0].Quality != x.quality || fs[0].Source != measure.BySchedstat {
 			t.Errorf("%s: %q by %s", x.name, fs[0].Quality, fs[0].Source)
 		}
 	}
 	fs := foreign(one(.5, 0), nil, 0)
-	byRun(fs, Schedstat{7: 9}.since(Schedstat{7: 1}, 2), nil, 2, 0)
+	byRun(fs, Schedstat{7: 9}.since(Schedstat{7: 1}, 2), one(.5, 0), nil, 0)
 	if fs[0].Source != foreignByStat {
 		t.Errorf("of another CPU: %s", fs[0].Source)
 	}

@@ -117,11 +117,11 @@ const (
 )
 
 // exactly replaces the ranges by what tasks used, on the CPUs of which that is known.
-func exactly(fs []foreignLoad, cpus []CPUTasks, eventNs, threshold float64) []foreignLoad {
+func exactly(fs []foreignLoad, cpus []CPUTasks, otherNs, threshold float64) []foreignLoad {
 	for i := range fs {
 		at := slices.IndexFunc(cpus, func(c CPUTasks) bool { return c.CPU == fs[i].CPU })
 		if at >= 0 && fs[i].LowCores != nil && cpus[at].WallNs() > 0 {
-			fs[i] = cpus[at].foreign(eventNs, threshold)
+			fs[i] = cpus[at].foreign(otherNs, threshold)
 		}
 	}
 	return fs
@@ -173,12 +173,12 @@ func (s Schedstat) since(before Schedstat, wallS float64) map[int]float64 {
 }
 
 // foreign tells what others used of a CPU.
-func (t *CPUTasks) foreign(eventNs, threshold float64) foreignLoad {
+func (t *CPUTasks) foreign(otherNs, threshold float64) foreignLoad {
 	if threshold == 0 {
 		threshold = defaultForeignThreshold
 	}
 	wall := float64(t.WallNs())
-	low, high := t.othersNs(eventNs)
+	low, high := t.othersNs(otherNs)
 	low, high = min(low/wall, 1), min(high/wall, 1)
 	f := foreignLoad{CPU: t.CPU, LowCores: &low, HighCores: &high, Source: foreignByTasks}
 	if low > threshold {
@@ -225,7 +225,7 @@ var ForeignMetrics = []measure.MetricDoc{
 			"/proc/stat - CLOCK_THREAD_CPUTIME_ID",
 		Meaning: "load of others on a measured CPU, and on SMT siblings of the flow's, as a range; " +
 			"by eBPF it is others' tasks and softirq of their interfaces, and to that softirq " +
-			"of which nobody can tell"},
+			"and kernel threads of which nobody can tell"},
 	{Names: "flow_cpuN_cores",
 		Units: "cores", Source: "eBPF sched_switch; /proc/stat",
 		Meaning: "of each CPU that is the flow's, which all others' load is background to: what " +

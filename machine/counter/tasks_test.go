@@ -44,7 +44,7 @@ func changeOf(cpus ...CPUTasks) (Change, []measure.Metric) {
 	c.Foreign = foreign(c.CPU, []ThreadDelta{roaming}, 0)
 	var r rows
 	c.addTasks(&r, before, after)
-	c.Foreign = exactly(c.Foreign, c.tasks, c.eventNs, 0)
+	c.Foreign = exactly(c.Foreign, c.tasks, c.otherNs, 0)
 	return c, r.out
 }
 
@@ -114,7 +114,13 @@ func TestForeignSoftirq(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	x.Turns, x.Softs, x.Hards = [TaskClasses]uint64{1e6}, [TaskClasses]uint64{0, 1e5}, [TaskClasses]uint64{0, 0, 1e4}
-	closeTo(t, "the probe", x.ProbeNs(50)/1e9, .05+2*.005+2*.0005)
+	x.Turns[TasksOther], x.Polls[TasksIdle] = 1e5, 2e5
+	closeTo(t, "the probe", x.ProbeNs(50, 90)/1e9, .05+2*.005+.01+2*.0005+.009)
+	c, _ = changeOf(second(0, 300e6, 0, 10e6, 0, 0, 0))
+	c.tasks[0].Ns[TasksUntold][TaskItself] = 200e6
+	low, high := c.tasks[0].othersNs(0)
+	closeTo(t, "kernel threads of which nobody can tell are not surely others'", low/1e9, .01)
+	closeTo(t, "but perhaps", high/1e9, .21)
 }
 
 // A few microseconds of a process' other threads make no CPU the flow's.
@@ -125,6 +131,11 @@ func TestFlowCPUs(t *testing.T) {
 	if got := c.FlowCPUs(false); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("%v", got)
 	}
+	c.polled = true
+	if got := c.FlowCPUs(false); !slices.Equal(got, []int{0}) {
+		t.Errorf("with a database over loopback elsewhere: %v", got)
+	}
+	c.polled = false
 	little, _ := changeOf(second(0, 30e6, 0, 0, 0, 0, 0), second(1, 10e6, 0, 0, 0, 0, 0))
 	if got := little.FlowCPUs(false); !slices.Equal(got, []int{0}) {
 		t.Errorf("of a flow that does little: %v", got)
@@ -253,5 +264,25 @@ func TestForeignByRun(t *testing.T) {
 	byRun(fs, Schedstat{7: 9}.since(Schedstat{7: 1}, 2), one(.5, 0), nil, 0)
 	if fs[0].Source != foreignByStat {
 		t.Errorf("of another CPU: %s", fs[0].Source)
+	}
+}
+
+// A CPU that changed too fast to be read is told of by /proc, and the others by tasks: what it did
+// is not taken for background.
+func TestTasksUnread(t *testing.T) {
+	read, lost := second(0, 500e6, 0, 100e6, 0, 0, 0), second(1, 0, 0, 300e6, 0, 0, 0)
+	c := Change{CPU: CPUUsage{WallS: 1, PerCPU: []OneCPUUsage{busyOf(read), busyOf(lost)}}}
+	c.CPU.addUp()
+	c.Foreign = foreign(c.CPU, nil, 0)
+	c.addTasks(&rows{}, &TaskTimes{CPUs: []CPUTasks{{CPU: 0}, {CPU: 1}}},
+		&TaskTimes{CPUs: []CPUTasks{read}, Unread: []int{1}})
+	c.Foreign = exactly(c.Foreign, c.tasks, c.otherNs, 0)
+	if c.Foreign[0].Source != foreignByTasks || c.Foreign[1].Source == foreignByTasks ||
+		len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "who had CPU 1 is not known") {
+		t.Errorf("%+v, %q", c.Foreign, c.Warnings)
+	}
+	c.Background([]int{0})
+	if c.share[1] != 0 {
+		t.Errorf("of the CPU that was not read %g cores are subtracted", c.share[1])
 	}
 }

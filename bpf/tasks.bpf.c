@@ -28,7 +28,7 @@ enum { TASK, NET_OWN, NET_OTHER, NET_UNTOLD, SOFT, CONTEXTS };
 
 volatile const __u32 own_netns; /* inode of the namespace of the flow's interfaces */
 volatile const __u32 own_ifindex[PORTS];
-volatile const __u32 pair_netns; /* the other end of a veth link, whose polls are the flow's too */
+volatile const __u32 pair_netns; /* of the interface of the flow's other end, whose polls are the flow's too */
 volatile const __u32 pair_ifindex;
 volatile const __u32 others_are_foreign; /* 0: other interfaces may bring the flow's packets */
 
@@ -71,7 +71,7 @@ struct {
 	__type(value, struct cpu);
 } cpus SEC(".maps"), trial SEC(".maps");
 
-/* Kernel threads that serve the flow, by pid: from user space, and those seen to poll its interface. */
+/* Kernel threads that serve the flow, by pid: from user space, and those that poll its interface. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -79,7 +79,7 @@ struct {
 	__type(value, __u32);
 } serving SEC(".maps");
 
-/* Work of which it is known who queued it, by class, until it begins; and workers that are at such. */
+/* Work of which it is known who queued it, by class, until it begins; workers that are at such. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -241,8 +241,8 @@ __inline __u32 kernel_class(struct task_struct___tasks *t)
 	return bpf_map_lookup_elem(&serving, &pid) ? SERVING : UNTOLD;
 }
 
-/* program_size tells processes of the same program, wherever there is a copy of it: no other one has
- * as many bytes. 0: it is not known. */
+/* program_size tells processes of the same program, wherever there is a copy of it: no other one
+ * has as many bytes. 0: it is not known. */
 __inline __u64 program_size(struct task_struct___tasks *t)
 {
 	struct mm_struct___tasks *mm = t->mm;

@@ -32,8 +32,8 @@ type Tasks struct {
 type TasksOptions struct {
 	Ifindexes []int // of the flow's interface and those below it
 	Netns     uint32
-	// PairIfindex is the other end of a veth link, in the namespace PairNetns, whose polls are
-	// the flow's too; 0: there is none.
+	// PairIfindex is the interface of the flow's other end on this machine, in the namespace
+	// PairNetns, whose polls are the flow's too; 0: there is none.
 	PairIfindex int
 	PairNetns   uint32
 	// OthersForeign: no other interface brings packets of the flow. Where one may, as behind a
@@ -254,8 +254,9 @@ func (r *rawCPU) torn() bool {
 	return r.Done != r.Begun || sum != r.Last-r.First
 }
 
-// A copy is made again where it took longer than slowCopy and some for each CPU, for it is not known
-// when in that time a CPU was copied, and where CPUs changed meanwhile; each up to a number of times.
+// A copy is made again where it took longer than slowCopy and some for each CPU, for it is not
+// known when in that time a CPU was copied, and where CPUs changed meanwhile; each up to a number
+// of times.
 const (
 	mostCopies  = 100
 	slowCopies  = 10

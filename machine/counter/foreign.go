@@ -127,12 +127,12 @@ func exactly(fs []foreignLoad, cpus []CPUTasks, otherNs, threshold float64) []fo
 	return fs
 }
 
-// byRun makes the low end of the ranges what tasks ran on a CPU, less the benchmark's threads
-// that are pinned there, and those that may be anywhere. The kernel counts it by the wall clock:
+// byRun makes the low end of the ranges what tasks ran on a CPU, less the benchmark's threads that
+// are pinned there, and those that may be anywhere. The kernel counts it by the wall clock:
 // softirq, interrupts and stolen time are in it, which are not in the threads' clocks where it has
-// CONFIG_IRQ_TIME_ACCOUNTING or PARAVIRT_TIME_ACCOUNTING, so that they are in doubt here too. A turn
-// that began before the window counts in it, if it ends there; but others used no more than what was
-// busy.
+// CONFIG_IRQ_TIME_ACCOUNTING or PARAVIRT_TIME_ACCOUNTING, so that they are in doubt here too. A
+// turn that began before the window counts in it, if it ends there; but others used no more than
+// what was busy.
 func byRun(fs []foreignLoad, ran map[int]float64, usage CPUUsage, threads []ThreadDelta, threshold float64) {
 	if threshold == 0 {
 		threshold = defaultForeignThreshold

@@ -192,7 +192,8 @@ func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
 			fmt.Sprintf("who had the CPUs is not known by tasks: the kernel skipped %d runs of their program", n))
 		return
 	}
-	if lost := slices.Compact(slices.Sorted(slices.Values(slices.Concat(before.Unread, after.Unread)))); len(lost) > 0 {
+	lost := slices.Sorted(slices.Values(slices.Concat(before.Unread, after.Unread)))
+	if lost = slices.Compact(lost); len(lost) > 0 {
 		c.Warnings = append(c.Warnings, "who had CPU "+FormatCPUList(lost)+
 			" is not known by tasks, for it changed too fast to be read: /proc tells of it")
 	}
@@ -256,8 +257,8 @@ const leastOwn = 0.10
 
 // FlowCPUs finds the measured CPUs that were the flow's, by tasks: the fewest that had most of its
 // time. Softirq of which nobody can tell is not its where its interface has polls of its own: a
-// database over loopback makes no CPU the flow's. pinned says that its threads are known to keep to their CPUs, which then come on top. Nil:
-// nobody tells.
+// database over loopback makes no CPU the flow's. pinned says that its threads are known to keep to
+// their CPUs, which then come on top. Nil: nobody tells.
 func (c *Change) FlowCPUs(pinned bool) (cpus []int) {
 	type use struct {
 		cpu      int

@@ -231,8 +231,8 @@ func TestSchedstat(t *testing.T) {
 	}
 }
 
-// Softirq and interrupts may be on top of the flow's thread; what was before the window, and ended in
-// it, is no more than what was busy.
+// Softirq and interrupts may be on top of the flow's thread; what was before the window, and ended
+// in it, is no more than what was busy.
 func TestForeignByRun(t *testing.T) {
 	one := func(busy, soft float64) CPUUsage {
 		return CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{{CPU: 1, CPUFigures: CPUFigures{BusyCores: &busy,

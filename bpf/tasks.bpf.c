@@ -71,7 +71,7 @@ struct {
 	__type(value, struct cpu);
 } cpus SEC(".maps"), trial SEC(".maps");
 
-/* Kernel threads that serve the flow, by pid: from user space, and those that poll its interface. */
+/* Kernel threads that serve the flow, by pid: from user space, and such as poll its interface. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);

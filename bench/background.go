@@ -220,9 +220,10 @@ type background struct {
 
 // backgroundOf sums up the CPUs that a run measured. A CPU that was not there in the rest
 // has no background, and so has their sum. What others did while the flow ran, which is not in the
-// run's busy cores, they did at rest, too.
+// run's busy cores, they did at rest, too, though perhaps on other CPUs.
 func backgroundOf(r wire.Rest, cpus []int, others map[int]float64) (b background, why string) {
 	b.wallS = r.WallS
+	off := 0.
 	by := map[int]counter.RestCPU{}
 	for _, c := range r.CPUs {
 		by[c.CPU] = c
@@ -235,10 +236,11 @@ func backgroundOf(r wire.Rest, cpus []int, others map[int]float64) (b background
 		case c.PollerCores == nil:
 			return b, "unknown on which CPUs the NAPI threads ran"
 		}
-		b.others += max(c.BusyCores-*c.PollerCores-others[cpu], 0)
+		b.others, off = b.others+c.BusyCores-*c.PollerCores, off+others[cpu]
 		b.pollers += *c.PollerCores
 		b.u = math.Hypot(b.u, c.UncertaintyCores/math.Sqrt(3))
 	}
+	b.others = max(b.others-off, 0)
 	return b, ""
 }
 

@@ -114,6 +114,17 @@ func TestUnusedRest(t *testing.T) {
 	}
 }
 
+// What others did while the flow ran they may do on another CPU at rest: it is taken off the sum.
+func TestBackgroundMoves(t *testing.T) {
+	r := wire.Rest{CPUs: []counter.RestCPU{{CPU: 0, BusyCores: .5, PollerCores: new(0.)},
+		{CPU: 1, BusyCores: .1, PollerCores: new(0.)}}}
+	for off, want := range map[float64]float64{.4: .2, .7: 0} {
+		if b, why := backgroundOf(r, []int{0, 1}, map[int]float64{1: off}); math.Abs(b.others-want) > 1e-9 || why != "" {
+			t.Errorf("%g less: %g, %s", off, b.others, why)
+		}
+	}
+}
+
 // Power cannot be told apart as CPU time can: where a thread polls at rest, idle power has
 // it, and the run says so.
 func TestPollingAtRestIsInIdlePower(t *testing.T) {

@@ -165,15 +165,15 @@ func (r *Runner) placeEnd(s *wire.EndSpec) {
 	s.MeasureCPUs = inOrder(measured) // the rest of the machine is not this end's alone
 }
 
-// pairOf returns the interface at the other end of the link, where both ends of a flow have one of
-// the two of a pair on this machine: polls of both are the flow's.
+// pairOf returns the other end's interface, where that end is on the same machine: its polls are
+// the flow's too, and nobody else's.
 func (r *Runner) pairOf(role stream.Role) *wire.Pair {
 	there := r.TG
 	if role == stream.TX {
 		there = r.SUT
 	}
 	own, other := r.Opt.found[index(role)], r.Opt.found[1-index(role)]
-	if !r.SUT.SameMachine(r.TG) || own.peer == 0 || own.peer != other.index || other.peer != own.index {
+	if !r.SUT.SameMachine(r.TG) || other.index == 0 {
 		return nil
 	}
 	_, inode, _ := strings.Cut(there.Info.NetNS, ":")
@@ -181,7 +181,8 @@ func (r *Runner) pairOf(role stream.Role) *wire.Pair {
 	if err != nil {
 		return nil
 	}
-	return &wire.Pair{Index: other.index, Netns: int(n)}
+	return &wire.Pair{Linked: own.peer != 0 && own.peer == other.index && other.peer == own.index,
+		Index: other.index, Netns: int(n)}
 }
 
 // generating lists the CPUs that make an end's frames beside those of its thread.

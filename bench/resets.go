@@ -18,7 +18,7 @@ type port struct {
 	driver string
 	rules  int // ntuple rules: somebody else's, since none of ours outlives its run
 
-	index, peer int // of a pair, such as veth: of itself and of the other end
+	index, peer int // of itself and, of a pair such as veth, of the other end
 }
 
 // resets notes that changing a setting, named as in [collected], resets all queues of the

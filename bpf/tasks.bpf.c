@@ -16,7 +16,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define KSOFTIRQ 0x71726974666f736bULL /* "ksoftirqd/N" begins so, in little-endian order */
 
 /* Who runs; same as in machine/counter/tasks.go, and so is the next list. */
-enum { IDLE, OWN, SERVING, PEER, OTHER, CLASSES };
+enum { IDLE, OWN, SERVING, PEER, OTHER, UNTOLD, CLASSES };
 
 /* What is on top of him. Of NET_RX the time up to a poll is that of the polled interface. */
 enum { TASK, NET_OWN, NET_OTHER, NET_UNTOLD, SOFT, CONTEXTS };
@@ -28,11 +28,13 @@ enum { TASK, NET_OWN, NET_OTHER, NET_UNTOLD, SOFT, CONTEXTS };
 
 volatile const __u32 own_netns; /* inode of the namespace of the flow's interfaces */
 volatile const __u32 own_ifindex[PORTS];
-volatile const __u32 pair_netns; /* the other end of a veth link, whose polls are the flow's too */
+volatile const __u32 pair_netns; /* of the interface of the flow's other end, whose polls are the flow's too */
 volatile const __u32 pair_ifindex;
 volatile const __u32 others_are_foreign; /* 0: other interfaces may bring the flow's packets */
 
-volatile __u64 calibrated_ns; /* what CALIBRATED switches took */
+volatile __u64 calibrated_ns;	/* what CALIBRATED switches took */
+volatile __u64 calibrated_other_ns; /* and as many to another task and away from it */
+volatile __u64 own_size;	/* bytes of the program that this process runs */
 volatile __u32 own_tgid, bench_tgid, parent_too; /* of the initial namespace, see learn */
 
 /* A task's, or an interface's, time. A row is given away when another needs room: the least is, and
@@ -44,11 +46,13 @@ struct row {
 
 /* Same as rawCPU in tasks.go. */
 struct cpu {
-	__u64 first, last; /* CLOCK_MONOTONIC; the sum of ns is last - first whenever no program runs */
+	__u64 done; /* changes; the reader copies it first, and begun last: the same, if none came between */
+	__u64 first, last; /* CLOCK_MONOTONIC; the sum of ns is last - first */
 	__u64 ns[CLASSES * CONTEXTS];
 	__u64 hard[CLASSES];   /* of ns, interrupts that found no softirq */
 	__u64 turns[CLASSES];  /* switches to each */
-	__u64 softs[CLASSES];  /* beginnings of softirqs and polls, on top of each */
+	__u64 softs[CLASSES];  /* beginnings of softirqs, on top of each */
+	__u64 polls[CLASSES];  /* and polls, and packets of another interface, in them */
 	__u64 hards[CLASSES];
 	__u64 hard_at;
 	__u32 class, context;
@@ -57,6 +61,7 @@ struct cpu {
 	__u64 net; /* the interface of others whose packet it is at; 0: there is none */
 	char net_name[NAME];
 	struct row tasks[TASKS], devs[DEVS];
+	__u64 begun;
 };
 
 struct {
@@ -66,7 +71,7 @@ struct {
 	__type(value, struct cpu);
 } cpus SEC(".maps"), trial SEC(".maps");
 
-/* Kernel threads that serve the flow: NAPI threads of its interface, by pid, from user space. */
+/* Kernel threads that serve the flow, by pid: from user space, and such as poll its interface. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -74,10 +79,10 @@ struct {
 	__type(value, __u32);
 } serving SEC(".maps");
 
-/* Work that the flow queued, until it begins, and workers that are at such. */
+/* Work of which it is known who queued it, by class, until it begins; workers that are at such. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 4096);
 	__type(key, __u64);
 	__type(value, __u32);
 } works SEC(".maps");
@@ -91,8 +96,21 @@ struct {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct inode___tasks {
+	__s64 i_size;
+};
+
+struct file___tasks {
+	struct inode___tasks *f_inode;
+};
+
+struct mm_struct___tasks {
+	struct file___tasks *exe_file;
+};
+
 struct task_struct___tasks {
 	int pid, tgid;
+	struct mm_struct___tasks *mm;
 	__u32 flags;
 	struct task_struct___tasks *real_parent, *group_leader;
 	char comm[NAME];
@@ -109,6 +127,34 @@ __inline struct cpu *here(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+/* A change is between start and finish. Interrupts have nothing that must fit together, and softirq
+ * does not nest; what it may interrupt counts at once (the _any of both). */
+#define order() asm volatile("" ::: "memory")
+
+__inline void start(struct cpu *s)
+{
+	s->begun++;
+	order();
+}
+
+__inline void finish(struct cpu *s)
+{
+	order();
+	s->done++;
+}
+
+__inline void start_any(struct cpu *s)
+{
+	__sync_fetch_and_add(&s->begun, 1);
+	order();
+}
+
+__inline void finish_any(struct cpu *s)
+{
+	order();
+	__sync_fetch_and_add(&s->done, 1);
 }
 
 /* charge books the time since the last event. */
@@ -181,31 +227,54 @@ __inline void enter(struct cpu *s, struct task_struct___tasks *t, __u32 class)
 	copy_name(s->name, leader->comm);
 }
 
+/* kernel_class: of most kernel threads nobody can tell whom they serve. */
 __inline __u32 kernel_class(struct task_struct___tasks *t)
 {
-	__u32 pid = t->pid;
+	__u32 pid = t->pid, *at;
 
-	if (t->flags & PF_WQ_WORKER)
-		return bpf_map_lookup_elem(&workers, &pid) ? SERVING : OTHER;
+	if (t->flags & PF_WQ_WORKER) {
+		at = bpf_map_lookup_elem(&workers, &pid);
+		return at ? *at : UNTOLD;
+	}
 	if (*(__u64 *)t->comm == KSOFTIRQ)
 		return SERVING;
-	return bpf_map_lookup_elem(&serving, &pid) ? SERVING : OTHER;
+	return bpf_map_lookup_elem(&serving, &pid) ? SERVING : UNTOLD;
+}
+
+/* program_size tells processes of the same program, wherever there is a copy of it: no other one
+ * has as many bytes. 0: it is not known. */
+__inline __u64 program_size(struct task_struct___tasks *t)
+{
+	struct mm_struct___tasks *mm = t->mm;
+	struct file___tasks *exe;
+	struct inode___tasks *inode;
+
+	if (!mm)
+		return 0;
+	exe = mm->exe_file;
+	if (!exe)
+		return 0;
+	inode = exe->f_inode;
+	return inode ? inode->i_size : 0;
+}
+
+__inline __u32 user_class(struct task_struct___tasks *t)
+{
+	__u64 size;
+
+	if (bench_tgid && (t->tgid == bench_tgid || t->real_parent->tgid == bench_tgid))
+		return PEER;
+	size = program_size(t);
+	return size && size == own_size ? PEER : OTHER;
 }
 
 __inline __u32 class_of(struct task_struct___tasks *t)
 {
-	__u32 parent;
-
 	if (!t->pid)
 		return IDLE;
 	if (t->tgid == own_tgid)
 		return OWN; /* io_uring's workers are threads of the process, too */
-	if (t->flags & PF_KTHREAD)
-		return kernel_class(t);
-	if (!bench_tgid)
-		return OTHER;
-	parent = t->real_parent->tgid;
-	return t->tgid == bench_tgid || parent == bench_tgid ? PEER : OTHER;
+	return t->flags & PF_KTHREAD ? kernel_class(t) : user_class(t);
 }
 
 __inline void switch_to(void *map, struct task_struct___tasks *next)
@@ -216,6 +285,7 @@ __inline void switch_to(void *map, struct task_struct___tasks *next)
 
 	if (!s)
 		return;
+	start(s);
 	if (!s->first)
 		s->first = s->last = now;
 	charge(s, now);
@@ -224,6 +294,7 @@ __inline void switch_to(void *map, struct task_struct___tasks *next)
 	enter(s, next, class);
 	s->context = TASK;
 	count(s->turns, class);
+	finish(s);
 }
 
 SEC("tp_btf/sched_switch")
@@ -241,9 +312,11 @@ int softirq_began(__u64 *ctx)
 
 	if (!s || !s->first)
 		return 0;
+	start(s);
 	charge(s, now);
 	s->context = vector == NET_RX_SOFTIRQ || vector == NET_TX_SOFTIRQ ? NET_UNTOLD : SOFT;
 	count(s->softs, s->class);
+	finish(s);
 	return 0;
 }
 
@@ -256,11 +329,13 @@ int softirq_ended(__u64 *ctx)
 
 	if (!s || !s->first)
 		return 0;
+	start(s);
 	d = charge(s, now);
 	if (s->context == NET_OTHER && s->net)
 		add_to(s->devs, DEVS, s->net, d, s->net_name);
 	s->context = TASK;
 	s->net = 0;
+	finish(s);
 	return 0;
 }
 
@@ -289,7 +364,22 @@ __inline void name_net(struct cpu *s, struct net_device *dev)
 	copy_name(s->net_name, ((struct net_device___tasks *)dev)->name);
 }
 
-/* Of NAPI threads and of busy polling, which are tasks' time, there is nothing to tell. */
+/* serves: a kernel thread polls the flow's interface, and so it serves the flow, since it came. A
+ * worker does while it is at that work. */
+__inline void serves(struct cpu *s)
+{
+	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();
+	__u32 one = 1, pid = t->pid;
+
+	if (!(t->flags & PF_WQ_WORKER))
+		bpf_map_update_elem(&serving, &pid, &one, 0);
+	start(s);
+	s->class = SERVING;
+	charge(s, bpf_ktime_get_ns());
+	finish(s);
+}
+
+/* Of busy polling, which is a task's time, there is nothing to tell. */
 SEC("tp_btf/napi_poll")
 int polled(__u64 *ctx)
 {
@@ -297,20 +387,27 @@ int polled(__u64 *ctx)
 	struct cpu *s = here();
 	__u64 now, d;
 
-	if (!s || !s->first || s->context == TASK || s->context == SOFT)
+	if (!s || !s->first || s->context == SOFT)
 		return 0;
+	if (s->context == TASK) {
+		if (s->class == UNTOLD && whose_net(dev) == NET_OWN)
+			serves(s);
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
+	start(s);
 	if (dev) {
 		s->context = whose_net(dev);
 		if (s->context == NET_OTHER)
 			name_net(s, dev);
 	}
 	d = charge(s, now);
-	count(s->softs, s->class);
+	count(s->polls, s->class);
 	if (s->context == NET_OTHER && s->net)
 		add_to(s->devs, DEVS, s->net, d, s->net_name);
 	s->context = NET_UNTOLD;
 	s->net = 0;
+	finish(s);
 	return 0;
 }
 
@@ -330,13 +427,15 @@ int received(__u64 *ctx)
 	was = s->context;
 	if (whose == was && whose != NET_OTHER)
 		return 0;
+	start(s);
 	d = charge(s, bpf_ktime_get_ns());
 	if (was == NET_OTHER && s->net)
 		add_to(s->devs, DEVS, s->net, d, s->net_name);
 	s->context = whose;
-	count(s->softs, s->class);
+	count(s->polls, s->class);
 	if (whose == NET_OTHER)
 		name_net(s, dev);
+	finish(s);
 	return 0;
 }
 
@@ -379,41 +478,63 @@ int timer_began(__u64 *ctx) { return interrupted(); }
 SEC("tp_btf/local_timer_exit")
 int timer_ended(__u64 *ctx) { return handled(); }
 
-/* Work that the flow queues is done for it: by whom, is known when it begins. */
+/* for_whom tells whom work serves that is queued now: of what interrupts, timers and polls that are
+ * of nobody queue, nothing tells. */
+__inline __u32 for_whom(struct cpu *s)
+{
+	if (s->hard_at)
+		return UNTOLD;
+	switch (s->context) {
+	case TASK:
+		return s->class == OWN ? SERVING : s->class == IDLE ? UNTOLD : s->class;
+	case NET_OWN:
+		return SERVING;
+	case NET_OTHER:
+		return OTHER;
+	}
+	return UNTOLD;
+}
+
+/* Work is done for who queues it: by whom, is known when it begins. */
 SEC("tp_btf/workqueue_queue_work")
 int queued(__u64 *ctx)
 {
 	__u64 work = ctx[2];
 	struct cpu *s = here();
-	__u32 one = 1, ours;
+	__u32 class;
 
-	if (!s || s->hard_at)
+	if (!s)
 		return 0;
-	ours = s->context == TASK ? s->class == OWN || s->class == SERVING : s->context == NET_OWN;
-	if (ours)
-		bpf_map_update_elem(&works, &work, &one, 0);
-	else
+	class = for_whom(s);
+	if (class == UNTOLD)
 		bpf_map_delete_elem(&works, &work);
+	else
+		bpf_map_update_elem(&works, &work, &class, 0);
 	return 0;
 }
 
 SEC("tp_btf/workqueue_execute_start")
 int work_began(__u64 *ctx)
 {
-	__u64 work = ctx[0], now;
-	__u32 one = 1, pid = bpf_get_current_pid_tgid();
+	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();
+	__u64 work = ctx[0];
+	__u32 pid = t->pid, class, *at;
 	struct cpu *s = here();
 
-	if (!s || !s->first || !bpf_map_lookup_elem(&works, &work))
+	if (!s || !s->first)
 		return 0;
+	at = bpf_map_lookup_elem(&works, &work);
+	if (!at)
+		return 0;
+	class = *at;
 	bpf_map_delete_elem(&works, &work);
-	if (s->class != OTHER || s->context != TASK)
+	if (s->class != UNTOLD || s->context != TASK)
 		return 0;
-	bpf_map_update_elem(&workers, &pid, &one, 0);
-	now = bpf_ktime_get_ns();
-	charge(s, now);
-	leave(s);
-	s->class = SERVING;
+	bpf_map_update_elem(&workers, &pid, &class, 0);
+	start_any(s);
+	charge(s, bpf_ktime_get_ns());
+	enter(s, t, class);
+	finish_any(s);
 	return 0;
 }
 
@@ -423,11 +544,13 @@ int work_ended(__u64 *ctx)
 	__u32 pid = bpf_get_current_pid_tgid();
 	struct cpu *s = here();
 
-	if (!s || !s->first || s->class != SERVING || s->context != TASK)
+	if (!s || !s->first || s->context != TASK || bpf_map_delete_elem(&workers, &pid))
 		return 0;
-	bpf_map_delete_elem(&workers, &pid);
+	start_any(s);
 	charge(s, bpf_ktime_get_ns());
-	enter(s, (struct task_struct___tasks *)bpf_get_current_task_btf(), OTHER);
+	leave(s);
+	s->class = UNTOLD;
+	finish_any(s);
 	return 0;
 }
 
@@ -438,6 +561,7 @@ int learn(void *ctx)
 	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();
 
 	own_tgid = t->tgid;
+	own_size = program_size(t);
 	bench_tgid = parent_too ? t->real_parent->tgid : 0;
 	return 0;
 }
@@ -452,8 +576,10 @@ int begin(void *ctx)
 
 	if (!s || s->first)
 		return 0;
+	start_any(s);
 	s->first = s->last = bpf_ktime_get_ns();
 	enter(s, t, class_of(t));
+	finish_any(s);
 	return 0;
 }
 
@@ -464,7 +590,22 @@ __attribute__((noinline)) int try_switch(void)
 	return 0;
 }
 
-/* calibrate finds what a switch to the caller costs, on a record that nobody reads. */
+__attribute__((noinline)) int try_other(void)
+{
+	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();
+	__u32 zero = 0, class = user_class(t);
+	struct cpu *s = bpf_map_lookup_elem(&trial, &zero);
+
+	barrier_var(class);
+	if (!s)
+		return 0;
+	enter(s, t, class < CLASSES ? OTHER : IDLE);
+	switch_to(&trial, t);
+	return 0;
+}
+
+/* calibrate finds what a switch to the caller costs, and one to another task and back, on a record
+ * that nobody reads. */
 SEC("raw_tp/calibrate")
 int calibrate(void *ctx)
 {
@@ -473,5 +614,9 @@ int calibrate(void *ctx)
 	for (int i = 0; i < CALIBRATED; i++)
 		try_switch();
 	calibrated_ns = bpf_ktime_get_ns() - from;
+	from = bpf_ktime_get_ns();
+	for (int i = 0; i < CALIBRATED; i++)
+		try_other();
+	calibrated_other_ns = bpf_ktime_get_ns() - from;
 	return 0;
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -23,14 +24,16 @@ type Tasks struct {
 	Hooks   []Hook
 	set     *set
 	eventNs float64
+	otherNs float64 // of a switch to another task and away from it
+	polled  bool    // the flow's interface has polls of its own
 }
 
 // TasksOptions say what is the flow's beside the threads of this process.
 type TasksOptions struct {
 	Ifindexes []int // of the flow's interface and those below it
 	Netns     uint32
-	// PairIfindex is the other end of a veth link, in the namespace PairNetns, whose polls are
-	// the flow's too; 0: there is none.
+	// PairIfindex is the interface of the flow's other end on this machine, in the namespace
+	// PairNetns, whose polls are the flow's too; 0: there is none.
 	PairIfindex int
 	PairNetns   uint32
 	// OthersForeign: no other interface brings packets of the flow. Where one may, as behind a
@@ -56,7 +59,7 @@ var errRealTime = errors.New("the kernel is PREEMPT_RT, where softirq is preempt
 // OpenTasks begins to count. It needs CAP_BPF and CAP_PERFMON, and a kernel of which
 // BPF_PROG_TEST_RUN runs a program on a CPU of choice: Linux 5.10, and this tool asks for 5.18.
 func OpenTasks(o TasksOptions) (*Tasks, error) {
-	if b, err := kernelfile.ReadFile("/sys/kernel/realtime"); err == nil && strings.TrimSpace(string(b)) == "1" {
+	if realTime() {
 		return nil, errRealTime
 	}
 	var own [4]uint32
@@ -73,11 +76,26 @@ func OpenTasks(o TasksOptions) (*Tasks, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tasks{set: s}
+	t := &Tasks{set: s, polled: len(o.Ifindexes) > 0 && !o.ByPacket}
 	if err := t.open(o); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
+}
+
+// realTime reports whether the kernel is PREEMPT_RT. Not each that is has the file.
+func realTime() bool {
+	b, err := kernelfile.ReadFile("/sys/kernel/realtime")
+	if err == nil && strings.TrimSpace(string(b)) == "1" {
+		return true
+	}
+	var u unix.Utsname
+	return unix.Uname(&u) == nil && saysRealTime(unix.ByteSliceToString(u.Version[:]))
+}
+
+// saysRealTime reports whether a kernel's version, as uname -v has it, is that of PREEMPT_RT.
+func saysRealTime(version string) bool {
+	return strings.Contains(version, "PREEMPT_RT") || strings.Contains(version, "PREEMPT RT")
 }
 
 func (t *Tasks) open(o TasksOptions) error {
@@ -114,8 +132,7 @@ func (t *Tasks) open(o TasksOptions) error {
 	if err := t.runOn(tasksProgBegin, cpus); err != nil {
 		return err
 	}
-	t.eventNs, err = t.calibrate()
-	return err
+	return t.calibrate()
 }
 
 // How often [tasksProgCalibrate] does what a switch does, and how often that is timed: the shortest
@@ -127,26 +144,28 @@ const (
 
 // calibrate measures what the programs take at a switch, ns. What the kernel takes to call them is
 // not in it.
-func (t *Tasks) calibrate() (float64, error) {
+func (t *Tasks) calibrate() error {
 	p, err := t.set.program(tasksProgCalibrate, nil)
 	if err != nil {
-		return 0, t.set.explain("load "+tasksProgCalibrate, err)
+		return t.set.explain("load "+tasksProgCalibrate, err)
 	}
 	defer p.Close()
-	var least uint64
 	for range calibrations {
 		if _, err := p.Run(&ebpf.RunOptions{}); err != nil {
-			return 0, notAttached(tasksProgCalibrate, err)
+			return notAttached(tasksProgCalibrate, err)
 		}
-		var ns uint64
-		if err := t.set.maps.Variables[tasksVarCalibratedNs].Get(&ns); err != nil {
-			return 0, fmt.Errorf("time the switches' program: %w", err)
-		}
-		if least == 0 || ns < least {
-			least = ns
+		for name, least := range map[string]*float64{tasksVarCalibratedNs: &t.eventNs,
+			tasksVarCalibratedOtherNs: &t.otherNs} {
+			var ns uint64
+			if err := t.set.maps.Variables[name].Get(&ns); err != nil {
+				return fmt.Errorf("time the switches' program: %w", err)
+			}
+			if each := float64(ns) / calibrated; *least == 0 || each < *least {
+				*least = each
+			}
 		}
 	}
-	return float64(least) / calibrated, nil
+	return nil
 }
 
 // Serve counts kernel threads as such that serve the flow, from their next turn on.
@@ -204,17 +223,19 @@ func (t *Tasks) runOn(name string, cpus []int) error {
 
 // rawCPU is struct cpu of tasks.bpf.c.
 type rawCPU struct {
-	First, Last               uint64
-	Ns                        [counter.TaskClasses * counter.TaskContexts]uint64
-	Hard, Turns, Softs, Hards [counter.TaskClasses]uint64
-	HardAt                    uint64
-	Class, Context            uint32
-	Key, Slice                uint64
-	Name                      [16]byte
-	Net                       uint64
-	NetName                   [16]byte
-	Tasks                     [8]rawRow
-	Devs                      [4]rawRow
+	Done                             uint64
+	First, Last                      uint64
+	Ns                               [counter.TaskClasses * counter.TaskContexts]uint64
+	Hard, Turns, Softs, Polls, Hards [counter.TaskClasses]uint64
+	HardAt                           uint64
+	Class, Context                   uint32
+	Key, Slice                       uint64
+	Name                             [16]byte
+	Net                              uint64
+	NetName                          [16]byte
+	Tasks                            [8]rawRow
+	Devs                             [4]rawRow
+	Begun                            uint64
 }
 
 type rawRow struct {
@@ -222,19 +243,29 @@ type rawRow struct {
 	Name            [16]byte
 }
 
-// torn reports whether a program ran on the CPU while the record was copied: all time is in one
-// cell.
+// torn reports whether a program changed the record while it was copied, word by word from its
+// beginning (kernel/bpf, bpf_long_memcpy). Where the CPUs do not keep the order of stores, the sum
+// of all time tells more of such.
 func (r *rawCPU) torn() bool {
 	var sum uint64
 	for _, n := range r.Ns {
 		sum += n
 	}
-	return sum != r.Last-r.First
+	return r.Done != r.Begun || sum != r.Last-r.First
 }
 
-const mostCopies = 100
+// A copy is made again where it took longer than slowCopy and some for each CPU, for it is not
+// known when in that time a CPU was copied, and where CPUs changed meanwhile; each up to a number
+// of times.
+const (
+	mostCopies  = 100
+	slowCopies  = 10
+	slowCopy    = 100 * time.Microsecond
+	slowCopyCPU = 2 * time.Microsecond
+)
 
-// Read reads the times up to now. What runs has the time since the last switch.
+// Read reads the times up to now. What runs has the time since the last switch. A CPU that changes
+// too fast is left out.
 func (t *Tasks) Read() (*counter.TaskTimes, error) {
 	possible, err := ebpf.PossibleCPU()
 	if err != nil {
@@ -244,14 +275,18 @@ func (t *Tasks) Read() (*counter.TaskTimes, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &counter.TaskTimes{EventNs: t.eventNs, Missed: t.set.missed()}
-	raw, now, left := make([]rawCPU, possible), int64(0), slices.Clone(online)
-	for range mostCopies {
+	out := &counter.TaskTimes{EventNs: t.eventNs, OtherNs: t.otherNs, Polled: t.polled, Missed: t.set.missed()}
+	raw, slow := make([]rawCPU, possible), slowCopy+time.Duration(possible)*slowCopyCPU
+	for i := 0; i < mostCopies && len(online) > 0; i++ {
+		from := counter.Monotonic()
 		if err := t.set.maps.Maps[tasksMapCpus].Lookup(uint32(0), &raw); err != nil {
 			return nil, fmt.Errorf("read who had the CPUs: %w", err)
 		}
-		now = counter.Monotonic()
-		left = slices.DeleteFunc(left, func(c int) bool {
+		now := counter.Monotonic()
+		if i < slowCopies && now-from > int64(slow) {
+			continue
+		}
+		online = slices.DeleteFunc(online, func(c int) bool {
 			if c >= len(raw) || raw[c].First != 0 && raw[c].torn() {
 				return false
 			}
@@ -260,12 +295,10 @@ func (t *Tasks) Read() (*counter.TaskTimes, error) {
 			}
 			return true
 		})
-		if len(left) == 0 {
-			slices.SortFunc(out.CPUs, func(a, b counter.CPUTasks) int { return a.CPU - b.CPU })
-			return out, nil
-		}
 	}
-	return nil, fmt.Errorf("read who had the CPUs: CPUs %v change too fast to be read", left)
+	out.Unread = online
+	slices.SortFunc(out.CPUs, func(a, b counter.CPUTasks) int { return a.CPU - b.CPU })
+	return out, nil
 }
 
 // until builds the times of a CPU up to now.
@@ -284,7 +317,7 @@ func (r *rawCPU) until(cpu int, now uint64) counter.CPUTasks {
 	for i := range counter.TaskClasses {
 		c.Hard[i] = int64(r.Hard[i])
 	}
-	c.Turns, c.Softs, c.Hards = r.Turns, r.Softs, r.Hards
+	c.Turns, c.Softs, c.Polls, c.Hards = r.Turns, r.Softs, r.Polls, r.Hards
 	c.Top, c.Devs = readRows(r.Tasks[:]), readRows(r.Devs[:])
 	if r.Class == counter.TasksOther {
 		c.Top = addRow(c.Top, rawRow{Key: r.Key, Ns: r.Slice, Name: r.Name})

@@ -16,35 +16,37 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	tasksMapCpus             = "cpus"
-	tasksMapServing          = "serving"
-	tasksMapTrial            = "trial"
-	tasksMapWorkers          = "workers"
-	tasksMapWorks            = "works"
-	tasksProgBegin           = "begin"
-	tasksProgCalibrate       = "calibrate"
-	tasksProgIrqBegan        = "irq_began"
-	tasksProgIrqEnded        = "irq_ended"
-	tasksProgLearn           = "learn"
-	tasksProgPolled          = "polled"
-	tasksProgQueued          = "queued"
-	tasksProgReceived        = "received"
-	tasksProgSoftirqBegan    = "softirq_began"
-	tasksProgSoftirqEnded    = "softirq_ended"
-	tasksProgSwitched        = "switched"
-	tasksProgTimerBegan      = "timer_began"
-	tasksProgTimerEnded      = "timer_ended"
-	tasksProgWorkBegan       = "work_began"
-	tasksProgWorkEnded       = "work_ended"
-	tasksVarBenchTgid        = "bench_tgid"
-	tasksVarCalibratedNs     = "calibrated_ns"
-	tasksVarOthersAreForeign = "others_are_foreign"
-	tasksVarOwnIfindex       = "own_ifindex"
-	tasksVarOwnNetns         = "own_netns"
-	tasksVarOwnTgid          = "own_tgid"
-	tasksVarPairIfindex      = "pair_ifindex"
-	tasksVarPairNetns        = "pair_netns"
-	tasksVarParentToo        = "parent_too"
+	tasksMapCpus              = "cpus"
+	tasksMapServing           = "serving"
+	tasksMapTrial             = "trial"
+	tasksMapWorkers           = "workers"
+	tasksMapWorks             = "works"
+	tasksProgBegin            = "begin"
+	tasksProgCalibrate        = "calibrate"
+	tasksProgIrqBegan         = "irq_began"
+	tasksProgIrqEnded         = "irq_ended"
+	tasksProgLearn            = "learn"
+	tasksProgPolled           = "polled"
+	tasksProgQueued           = "queued"
+	tasksProgReceived         = "received"
+	tasksProgSoftirqBegan     = "softirq_began"
+	tasksProgSoftirqEnded     = "softirq_ended"
+	tasksProgSwitched         = "switched"
+	tasksProgTimerBegan       = "timer_began"
+	tasksProgTimerEnded       = "timer_ended"
+	tasksProgWorkBegan        = "work_began"
+	tasksProgWorkEnded        = "work_ended"
+	tasksVarBenchTgid         = "bench_tgid"
+	tasksVarCalibratedNs      = "calibrated_ns"
+	tasksVarCalibratedOtherNs = "calibrated_other_ns"
+	tasksVarOthersAreForeign  = "others_are_foreign"
+	tasksVarOwnIfindex        = "own_ifindex"
+	tasksVarOwnNetns          = "own_netns"
+	tasksVarOwnSize           = "own_size"
+	tasksVarOwnTgid           = "own_tgid"
+	tasksVarPairIfindex       = "pair_ifindex"
+	tasksVarPairNetns         = "pair_netns"
+	tasksVarParentToo         = "parent_too"
 )
 
 // loadTasks returns the embedded CollectionSpec for tasks.
@@ -121,15 +123,17 @@ type tasksMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type tasksVariableSpecs struct {
-	BenchTgid        *ebpf.VariableSpec `ebpf:"bench_tgid"`
-	CalibratedNs     *ebpf.VariableSpec `ebpf:"calibrated_ns"`
-	OthersAreForeign *ebpf.VariableSpec `ebpf:"others_are_foreign"`
-	OwnIfindex       *ebpf.VariableSpec `ebpf:"own_ifindex"`
-	OwnNetns         *ebpf.VariableSpec `ebpf:"own_netns"`
-	OwnTgid          *ebpf.VariableSpec `ebpf:"own_tgid"`
-	PairIfindex      *ebpf.VariableSpec `ebpf:"pair_ifindex"`
-	PairNetns        *ebpf.VariableSpec `ebpf:"pair_netns"`
-	ParentToo        *ebpf.VariableSpec `ebpf:"parent_too"`
+	BenchTgid         *ebpf.VariableSpec `ebpf:"bench_tgid"`
+	CalibratedNs      *ebpf.VariableSpec `ebpf:"calibrated_ns"`
+	CalibratedOtherNs *ebpf.VariableSpec `ebpf:"calibrated_other_ns"`
+	OthersAreForeign  *ebpf.VariableSpec `ebpf:"others_are_foreign"`
+	OwnIfindex        *ebpf.VariableSpec `ebpf:"own_ifindex"`
+	OwnNetns          *ebpf.VariableSpec `ebpf:"own_netns"`
+	OwnSize           *ebpf.VariableSpec `ebpf:"own_size"`
+	OwnTgid           *ebpf.VariableSpec `ebpf:"own_tgid"`
+	PairIfindex       *ebpf.VariableSpec `ebpf:"pair_ifindex"`
+	PairNetns         *ebpf.VariableSpec `ebpf:"pair_netns"`
+	ParentToo         *ebpf.VariableSpec `ebpf:"parent_too"`
 }
 
 // tasksObjects contains all objects after they have been loaded into the kernel.
@@ -173,15 +177,17 @@ func (m *tasksMaps) Close() error {
 //
 // It can be passed to loadTasksObjects or ebpf.CollectionSpec.LoadAndAssign.
 type tasksVariables struct {
-	BenchTgid        *ebpf.Variable `ebpf:"bench_tgid"`
-	CalibratedNs     *ebpf.Variable `ebpf:"calibrated_ns"`
-	OthersAreForeign *ebpf.Variable `ebpf:"others_are_foreign"`
-	OwnIfindex       *ebpf.Variable `ebpf:"own_ifindex"`
-	OwnNetns         *ebpf.Variable `ebpf:"own_netns"`
-	OwnTgid          *ebpf.Variable `ebpf:"own_tgid"`
-	PairIfindex      *ebpf.Variable `ebpf:"pair_ifindex"`
-	PairNetns        *ebpf.Variable `ebpf:"pair_netns"`
-	ParentToo        *ebpf.Variable `ebpf:"parent_too"`
+	BenchTgid         *ebpf.Variable `ebpf:"bench_tgid"`
+	CalibratedNs      *ebpf.Variable `ebpf:"calibrated_ns"`
+	CalibratedOtherNs *ebpf.Variable `ebpf:"calibrated_other_ns"`
+	OthersAreForeign  *ebpf.Variable `ebpf:"others_are_foreign"`
+	OwnIfindex        *ebpf.Variable `ebpf:"own_ifindex"`
+	OwnNetns          *ebpf.Variable `ebpf:"own_netns"`
+	OwnSize           *ebpf.Variable `ebpf:"own_size"`
+	OwnTgid           *ebpf.Variable `ebpf:"own_tgid"`
+	PairIfindex       *ebpf.Variable `ebpf:"pair_ifindex"`
+	PairNetns         *ebpf.Variable `ebpf:"pair_netns"`
+	ParentToo         *ebpf.Variable `ebpf:"parent_too"`
 }
 
 // tasksPrograms contains all programs after they have been loaded into the kernel.

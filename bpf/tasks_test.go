@@ -354,6 +354,100 @@ func polls(dev string) error {
 	return d.SetFeature("rx-gro", true)
 }
 
+// A process of the same program is a peer, whoever started it.
+func TestIntegrationTasksOfAPeer(t *testing.T) {
+	if os.Getenv("TASKS_PEER") != "" {
+		for {
+		}
+	}
+	kind.Timed(t)
+	tasks := openTasks(t, bpf.TasksOptions{})
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestIntegrationTasksOfAPeer$")
+	cmd.Env = append(os.Environ(), "TASKS_PEER=1", "GOMAXPROCS=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	await.Pause("it begins", 200*time.Millisecond)
+	from := readTasks(t, tasks)
+	await.Pause("the window", 500*time.Millisecond)
+	var peer int64
+	for _, d := range readTasks(t, tasks).Since(from) {
+		peer += d.Ns[counter.TasksPeer][counter.TaskItself]
+		for _, r := range d.Top {
+			if r.Key == uint64(cmd.Process.Pid) {
+				t.Errorf("others: %+v", r)
+			}
+		}
+	}
+	if peer < 20e6 {
+		t.Errorf("peers had %d ns", peer)
+	}
+}
+
+// A thread that polls the flow's interface serves the flow, also where nobody says its number; one
+// of another interface may serve anybody.
+func TestIntegrationTasksOfNAPIThreads(t *testing.T) {
+	kind.Timed(t)
+	hostOnly(t)
+	mine, other := newPair(t), newPair(t)
+	for _, e := range []veth.End{mine.SUT, mine.TG, other.SUT, other.TG} {
+		err := e.Netns.Do(func() error {
+			if err := polls(e.Dev); err != nil {
+				return err
+			}
+			return threaded(e.Dev)
+		})
+		if err != nil {
+			t.Skip(err)
+		}
+	}
+	inode := func(e veth.End) uint32 { return uint32(in(t, e.Netns, bpf.NetnsInode)) }
+	tasks := openTasks(t, bpf.TasksOptions{Ifindexes: []int{indexOf(t, mine.SUT)}, Netns: inode(mine.SUT),
+		PairIfindex: indexOf(t, mine.TG), PairNetns: inode(mine.TG), OthersForeign: true})
+	for _, h := range tasks.Hooks {
+		if h.Reason != "" {
+			t.Logf("%s: %s", h.Function, h.Reason)
+		}
+	}
+	for _, x := range []struct {
+		pair  *veth.Pair
+		class int
+	}{{mine, counter.TasksServing}, {other, counter.TasksUntold}} {
+		stop := bulk(t, x.pair)
+		from := readTasks(t, tasks)
+		await.Pause("the window", 300*time.Millisecond)
+		to := readTasks(t, tasks)
+		stop()
+		var ns [counter.TaskClasses]int64
+		for _, d := range to.Since(from) {
+			for class := range ns {
+				ns[class] += d.Ns[class][counter.TaskItself]
+			}
+			for _, r := range d.Top {
+				if strings.HasPrefix(r.Name, "napi/") {
+					t.Errorf("others: %+v", r)
+				}
+			}
+		}
+		if ns[x.class] < 5e6 {
+			t.Errorf("class %d has %d ns of %v", x.class, ns[x.class], ns)
+		}
+		t.Log(ns)
+	}
+}
+
+// threaded lets kernel threads poll an interface. Sysfs is that of the namespace in which it is
+// mounted.
+func threaded(dev string) error {
+	out, err := exec.Command("unshare", "-m", "sh", "-c", "mount -t sysfs s /sys && echo 1 >/sys/class/net/"+
+		dev+"/threaded").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
 // Without the right to load programs the error says so, and nothing is left.
 func TestTasksDenied(t *testing.T) {
 	var tasks *bpf.Tasks

@@ -85,8 +85,8 @@ const ticksPerSecond = 100
 // unknown returns by how much foreign load on a CPU may seem more than it was: what rounding leaves
 // open of the busy time, and three standard deviations of the softirq share, which is sampled in
 // busy ticks. In 10 s that is little, in a third of a second a tenth of a core and more. (Agresti
-// and Coull: 2 of 4 more ticks, so that a share of none is in doubt too.) Tasks are counted in ns,
-// and no column is asked; what the kernel sums up of them is compared with busy time.
+// and Coull: 2 of 4 more ticks, so that a share of none is in doubt too.) By eBPF
+// tasks are counted in ns, and no column is asked.
 func unknown(h *results.Host, m *measure.Metric) float64 {
 	if m.Source == measure.ByTasks {
 		return 0
@@ -101,9 +101,6 @@ func unknown(h *results.Host, m *measure.Metric) float64 {
 	busy, soft := value("cpu"+cpu+"_busy_cores"), value("cpu"+cpu+"_soft_cores")
 	ticks := busy * value("cpu_window_s") * ticksPerSecond
 	rounding := value("cpu" + cpu + "_uncertainty_cores")
-	if m.Source == measure.BySchedstat {
-		return rounding
-	}
 	if busy <= 0 || ticks < 1 {
 		return rounding
 	}

@@ -47,7 +47,7 @@ func TestForeignConcernsTheFlow(t *testing.T) {
 		{"nobody knows which CPUs are the flow's", []measure.Metric{load(77, .07)}, "on CPU 77"},
 		{"exact: no tick's doubt", append(append(flow, busy...), load(3, .07)), "on CPU 3"},
 		{"ticks: too short to tell", append(append(flow, busy...), ticks), ""},
-		{"what tasks ran: rounding alone", append(append(flow, busy...), run), ""},
+		{"what tasks ran: the same", append(append(flow, busy...), run), ""},
 	} {
 		r := ok(10)
 		r.SUT.Metrics = x.metrics

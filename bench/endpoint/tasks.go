@@ -86,8 +86,11 @@ func tasksOf(s wire.EndSpec) (o bpf.TasksOptions, err error) {
 		}
 		o.OthersForeign = o.OthersForeign && !x.LowerElsewhere
 	}
-	if p := s.Pair; p != nil && l.Peer == p.Index {
-		o.PairIfindex, o.PairNetns, o.OthersForeign, o.ByPacket = p.Index, uint32(p.Netns), true, true
+	if p := s.Pair; p != nil {
+		o.PairIfindex, o.PairNetns = p.Index, uint32(p.Netns)
+		if p.Linked && l.Peer == p.Index {
+			o.OthersForeign, o.ByPacket = true, true
+		}
 	}
 	o.ByPacket = o.ByPacket || s.Dev == "lo"
 	return o, nil

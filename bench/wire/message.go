@@ -266,13 +266,14 @@ type EndSpec struct {
 	SampleMs    int        `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
 	Shares      bool       `json:"shares,omitempty"`       // with other ends of the agent, where its softirq is put
 
-	Pair *Pair `json:"pair,omitempty"` // nil: the ends' interfaces are none
+	Pair *Pair `json:"pair,omitempty"` // nil: the other end is elsewhere
 }
 
-// Pair is the other end's interface, of a flow over one link between two namespaces of a machine.
+// Pair is the other end's interface, of a flow between two ends of a machine.
 type Pair struct {
-	Index int `json:"index"`
-	Netns int `json:"netns"` // inode of its namespace
+	Linked bool `json:"linked,omitempty"` // to this end's, as the two of a veth link
+	Index  int  `json:"index"`
+	Netns  int  `json:"netns"` // inode of its namespace
 }
 
 // FlowSpec is one flow at one end.

@@ -39,6 +39,8 @@ type Change struct {
 	dev     string          // of the configuration
 	tasks   []CPUTasks      // nil: nobody tells who had the CPUs
 	eventNs float64         // of their program
+	otherNs float64         // of the same, at a turn of another task
+	polled  bool            // the flow's interface has polls of its own
 	share   map[int]float64 // what others used of measured CPUs that are not the flow's, cores
 	clocks  []cpuClock
 	rxDrops *uint64
@@ -74,9 +76,9 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		own := append(ownThreads(c.Threads, before.Rusage, after.Rusage), pollers...)
 		c.CPU.disbelieve(c.Threads, float64(before.TookNs+after.TookNs)/1e9)
 		c.Foreign = foreign(c.CPU, own, cfg.ForeignThreshold)
-		byRun(c.Foreign, after.Schedstat.since(before.Schedstat, c.CPU.WallS), own, c.CPU.WallS, cfg.ForeignThreshold)
+		byRun(c.Foreign, after.Schedstat.since(before.Schedstat, c.CPU.WallS), c.CPU, own, cfg.ForeignThreshold)
 		c.addTasks(&rows, before.Tasks, after.Tasks)
-		c.Foreign = exactly(c.Foreign, c.tasks, c.eventNs, cfg.ForeignThreshold)
+		c.Foreign = exactly(c.Foreign, c.tasks, c.otherNs, cfg.ForeignThreshold)
 		rows.threads(c.Threads, cfg.Threads, c.CPU.WallS)
 		rows.foreign(c.Foreign)
 		rows.process(before.Rusage, after.Rusage, c.CPU.WallS)

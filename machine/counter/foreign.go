@@ -34,8 +34,8 @@ const defaultForeignThreshold = 0.02
 // own threads that are not pinned may have run here too, which lowers LowCores by as much as they
 // used. So does what the idle task does itself when a benchmark thread waits and wakes: it is busy
 // time in nobody's clock (2.6 us a time in a virtual machine, measured; 5 us are allowed). Where
-// /proc/schedstat has what tasks ran on the CPU, LowCores is that less the own threads: neither
-// softirq from idle nor the idle path is in it.
+// /proc/schedstat has what tasks ran on the CPU, LowCores is that less the own threads, softirq and
+// stolen time: the idle path is not in it.
 type foreignLoad struct {
 	CPU                 int
 	LowCores, HighCores *float64 // nil: busy was not measured
@@ -84,14 +84,19 @@ func foreignOn(c OneCPUUsage, pinned, perhaps, threshold float64) foreignLoad {
 		return f
 	}
 	high := max(*c.BusyCores-pinned, 0)
-	outside := high // an unknown split: all of it can be softirq
-	if c.SoftCores != nil {
-		outside = *c.SoftCores + *c.StealCores
-	}
-	low := max(high-outside-perhaps, 0)
+	low := max(high-c.onTop(high)-perhaps, 0)
 	f.LowCores, f.HighCores = &low, &high
 	f.doubt(threshold)
 	return f
+}
+
+// onTop is softirq, interrupts and stolen time of a CPU, ksoftirqd's softirq among them; all of it
+// where the split is not known.
+func (c *OneCPUUsage) onTop(all float64) float64 {
+	if c.SoftCores == nil {
+		return all
+	}
+	return *c.SoftCores + *c.StealCores
 }
 
 // doubt fills Quality of a load that is known by a range.
@@ -112,38 +117,42 @@ const (
 )
 
 // exactly replaces the ranges by what tasks used, on the CPUs of which that is known.
-func exactly(fs []foreignLoad, cpus []CPUTasks, eventNs, threshold float64) []foreignLoad {
+func exactly(fs []foreignLoad, cpus []CPUTasks, otherNs, threshold float64) []foreignLoad {
 	for i := range fs {
 		at := slices.IndexFunc(cpus, func(c CPUTasks) bool { return c.CPU == fs[i].CPU })
 		if at >= 0 && fs[i].LowCores != nil && cpus[at].WallNs() > 0 {
-			fs[i] = cpus[at].foreign(eventNs, threshold)
+			fs[i] = cpus[at].foreign(otherNs, threshold)
 		}
 	}
 	return fs
 }
 
-// byRun makes the low end of the ranges what tasks ran on a CPU, less the benchmark's threads
-// that are pinned there, and those that may be anywhere. A turn that began before the window
-// counts in it, if it ends there; but others used no more than what was busy.
-func byRun(fs []foreignLoad, ran map[int]float64, threads []ThreadDelta, wallS, threshold float64) {
+// byRun makes the low end of the ranges what tasks ran on a CPU, less the benchmark's threads that
+// are pinned there, and those that may be anywhere. The kernel counts it by the wall clock:
+// softirq, interrupts and stolen time are in it, which are not in the threads' clocks where it has
+// CONFIG_IRQ_TIME_ACCOUNTING or PARAVIRT_TIME_ACCOUNTING, so that they are in doubt here too. A
+// turn that began before the window counts in it, if it ends there; but others used no more than
+// what was busy.
+func byRun(fs []foreignLoad, ran map[int]float64, usage CPUUsage, threads []ThreadDelta, threshold float64) {
 	if threshold == 0 {
 		threshold = defaultForeignThreshold
 	}
-	if wallS <= 0 {
+	if usage.WallS <= 0 {
 		return
 	}
 	own := map[int]float64{}
 	for _, t := range threads {
-		own[t.CPU] += float64(t.RunNs) / 1e9 / wallS
+		own[t.CPU] += float64(t.RunNs) / 1e9 / usage.WallS
 	}
 	for i := range fs {
 		f := &fs[i]
 		v, ok := ran[f.CPU]
-		if !ok || f.LowCores == nil {
+		at := slices.IndexFunc(usage.PerCPU, func(c OneCPUUsage) bool { return c.CPU == f.CPU })
+		if !ok || f.LowCores == nil || at < 0 {
 			continue
 		}
 		f.Source = foreignBySchedstat
-		low := min(max(v-own[f.CPU]-own[-1], 0), *f.HighCores)
+		low := min(max(v-own[f.CPU]-own[-1]-usage.PerCPU[at].onTop(v), 0), *f.HighCores)
 		f.LowCores, f.Quality = &low, ""
 		f.doubt(threshold)
 	}
@@ -164,12 +173,12 @@ func (s Schedstat) since(before Schedstat, wallS float64) map[int]float64 {
 }
 
 // foreign tells what others used of a CPU.
-func (t *CPUTasks) foreign(eventNs, threshold float64) foreignLoad {
+func (t *CPUTasks) foreign(otherNs, threshold float64) foreignLoad {
 	if threshold == 0 {
 		threshold = defaultForeignThreshold
 	}
 	wall := float64(t.WallNs())
-	low, high := t.othersNs(eventNs)
+	low, high := t.othersNs(otherNs)
 	low, high = min(low/wall, 1), min(high/wall, 1)
 	f := foreignLoad{CPU: t.CPU, LowCores: &low, HighCores: &high, Source: foreignByTasks}
 	if low > threshold {
@@ -216,7 +225,7 @@ var ForeignMetrics = []measure.MetricDoc{
 			"/proc/stat - CLOCK_THREAD_CPUTIME_ID",
 		Meaning: "load of others on a measured CPU, and on SMT siblings of the flow's, as a range; " +
 			"by eBPF it is others' tasks and softirq of their interfaces, and to that softirq " +
-			"of which nobody can tell"},
+			"and kernel threads of which nobody can tell"},
 	{Names: "flow_cpuN_cores",
 		Units: "cores", Source: "eBPF sched_switch; /proc/stat",
 		Meaning: "of each CPU that is the flow's, which all others' load is background to: what " +

@@ -45,8 +45,8 @@ type Config struct {
 	DRAM *DRAM
 	// Pollers are read too, in the same way.
 	Pollers *Pollers
-	// Tasks are read too, in the same way: who had the CPUs. Nil: nobody tells, and /proc/schedstat
-	// is asked instead.
+	// Tasks are read too, in the same way: who had the CPUs. Of those that it does not tell of, and
+	// where it is nil, /proc/schedstat is asked.
 	Tasks TaskReader
 	// Groups are the control groups of this process, read in the same way.
 	Groups *cgroup.Groups
@@ -156,13 +156,13 @@ func (s *Snapshot) parts() []part {
 		part{must: true, read: func() (err error) { s.CPU, err = ReadCPU(fs); return }})
 }
 
-// readTasks reads who had the CPUs.
+// readTasks reads who had the CPUs, and what the kernel sums up, for CPUs that cannot be read.
 func (s *Snapshot) readTasks() (err error) {
+	s.Schedstat, err = readSchedstat(s.Config.FS)
 	if s.Config.Tasks == nil {
-		s.Schedstat, err = readSchedstat(s.Config.FS)
 		return err
 	}
-	s.Tasks, err = s.Config.Tasks.Read()
+	s.Tasks, err = s.Config.Tasks.Read() // what is missing of the other matters to none
 	return err
 }
 

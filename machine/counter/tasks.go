@@ -18,6 +18,7 @@ const (
 	TasksServing // kernel threads that work for the flow: ksoftirqd, NAPI threads, workers at work that it queued
 	TasksPeer    // other processes of the benchmark on this machine, such as the flow's other end
 	TasksOther
+	TasksUntold // kernel threads of which nobody can tell whom they serve
 	TaskClasses
 )
 
@@ -34,8 +35,13 @@ const (
 // TaskTimes is who had each CPU since some beginning. The times of a CPU add up to all of its time.
 type TaskTimes struct {
 	CPUs    []CPUTasks // online ones, ascending
+	Unread  []int      // online ones that change too fast to be read
 	EventNs float64    // what the program itself takes at a switch, measured
+	OtherNs float64    // at a switch to another task and away from it
 	Missed  uint64     // events that it did not see
+	// Polled: the flow's interface has polls of its own, so that those of which nobody can tell
+	// are likely not its.
+	Polled bool
 }
 
 // CPUTasks is who had one CPU, in ns.
@@ -45,11 +51,11 @@ type CPUTasks struct {
 	// Hard is what interrupts took of Ns[...][TaskItself]: work that no task did. Whose it is
 	// nothing tells.
 	Hard [TaskClasses]int64
-	// Turns counts switches to each class, Softs softirqs and polls on top of it, Hards
+	// Turns counts switches to each class, Softs softirqs on top of it, Polls those in them, Hards
 	// interrupts.
-	Turns, Softs, Hards [TaskClasses]uint64
-	Top                 []TaskRow // other tasks, those that used most among them
-	Devs                []TaskRow // interfaces of others
+	Turns, Softs, Polls, Hards [TaskClasses]uint64
+	Top                        []TaskRow // other tasks, those that used most among them
+	Devs                       []TaskRow // interfaces of others
 }
 
 // TaskRow is the time of a process, or of an interface. It is counted from when it got the row,
@@ -73,7 +79,7 @@ func (a CPUTasks) since(b CPUTasks) CPUTasks {
 			d.Ns[c][x] = a.Ns[c][x] - b.Ns[c][x]
 		}
 		d.Hard[c], d.Turns[c] = a.Hard[c]-b.Hard[c], a.Turns[c]-b.Turns[c]
-		d.Softs[c], d.Hards[c] = a.Softs[c]-b.Softs[c], a.Hards[c]-b.Hards[c]
+		d.Softs[c], d.Polls[c], d.Hards[c] = a.Softs[c]-b.Softs[c], a.Polls[c]-b.Polls[c], a.Hards[c]-b.Hards[c]
 	}
 	return d
 }
@@ -127,18 +133,18 @@ func (t *CPUTasks) all(class int) (ns int64) {
 // in it.
 func (t *CPUTasks) IdleNs() int64 { return t.Ns[TasksIdle][TaskItself] - t.Hard[TasksIdle] }
 
-// ProbeNs is what the program's own runs took of it, at eventNs each: at the beginning and the end
-// of a softirq one each.
-func (t *CPUTasks) ProbeNs(eventNs float64) (ns float64) {
+// ProbeNs is what the program's own runs took of it, at eventNs each, and otherNs for a turn of
+// another task: at the beginning and the end of a softirq one each, and one at a poll.
+func (t *CPUTasks) ProbeNs(eventNs, otherNs float64) (ns float64) {
 	for c := range TaskClasses {
 		ns += t.probeNs(c, eventNs)
 	}
-	return ns
+	return ns + float64(t.Turns[TasksOther])*(otherNs-eventNs)
 }
 
 // probeNs is that part of it which is in a class: who is switched to pays for the switch.
 func (t *CPUTasks) probeNs(class int, eventNs float64) float64 {
-	return float64(t.Turns[class]+2*t.Softs[class]+2*t.Hards[class]) * eventNs
+	return float64(t.Turns[class]+2*t.Softs[class]+t.Polls[class]+2*t.Hards[class]) * eventNs
 }
 
 // flowNs is what the flow used: its threads, what served it, and softirq that polled its interface
@@ -162,14 +168,14 @@ func (t *CPUTasks) likelyNs() (ns int64) {
 }
 
 // othersNs is what others used: at least, by tasks, without interrupts, and by softirq of other
-// interfaces; and at most, with softirq of which it is not known.
-func (t *CPUTasks) othersNs(eventNs float64) (low, high float64) {
-	low = float64(t.Ns[TasksOther][TaskItself]-t.Hard[TasksOther]) - float64(t.Turns[TasksOther])*eventNs
+// interfaces; and at most, with softirq and kernel threads of which it is not known.
+func (t *CPUTasks) othersNs(otherNs float64) (low, high float64) {
+	low = float64(t.Ns[TasksOther][TaskItself]-t.Hard[TasksOther]) - float64(t.Turns[TasksOther])*otherNs
 	for c := range TaskClasses {
 		low += float64(t.Ns[c][TaskNetOther])
 	}
 	low = max(low, 0)
-	high = low
+	high = low + float64(t.Ns[TasksUntold][TaskItself])
 	for c := range TaskClasses {
 		high += float64(t.Ns[c][TaskNetUntold] + t.Ns[c][TaskSoft])
 	}
@@ -186,7 +192,13 @@ func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
 			fmt.Sprintf("who had the CPUs is not known by tasks: the kernel skipped %d runs of their program", n))
 		return
 	}
-	c.tasks, c.eventNs = after.Since(before), after.EventNs
+	lost := slices.Sorted(slices.Values(slices.Concat(before.Unread, after.Unread)))
+	if lost = slices.Compact(lost); len(lost) > 0 {
+		c.Warnings = append(c.Warnings, "who had CPU "+FormatCPUList(lost)+
+			" is not known by tasks, for it changed too fast to be read: /proc tells of it")
+	}
+	c.tasks, c.eventNs, c.otherNs = after.Since(before), after.EventNs, max(after.EventNs, after.OtherNs)
+	c.polled = after.Polled
 	var all CPUTasks
 	var wall, idle int64
 	for _, t := range c.tasks {
@@ -200,6 +212,7 @@ func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
 			}
 			all.Turns[class] += t.Turns[class]
 			all.Softs[class] += t.Softs[class]
+			all.Polls[class] += t.Polls[class]
 			all.Hards[class] += t.Hards[class]
 		}
 	}
@@ -209,7 +222,7 @@ func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
 	add := func(name string, ns float64) {
 		r.add("tasks_"+name+"_cores", "cores", ns/float64(wall), foreignByTasks, "")
 	}
-	for i, name := range []string{"own", "serving", "peer", "other"} {
+	for i, name := range []string{"own", "serving", "peer", "other", "untold"} {
 		add(name, float64(all.Ns[i+1][TaskItself]))
 	}
 	for x, name := range []string{"softirq_own", "softirq_foreign", "softirq_untold", "softirq_else"} {
@@ -220,8 +233,9 @@ func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
 		add(name, float64(ns))
 	}
 	add("idle", float64(idle))
-	add("probe", all.ProbeNs(c.eventNs))
+	add("probe", all.ProbeNs(c.eventNs, c.otherNs))
 	r.add("tasks_probe_event_ns", "ns", c.eventNs, foreignByTasks, "")
+	r.add("tasks_probe_other_ns", "ns", c.otherNs, foreignByTasks, "")
 }
 
 // measures reports whether a CPU is a measured one.
@@ -242,8 +256,9 @@ const (
 const leastOwn = 0.10
 
 // FlowCPUs finds the measured CPUs that were the flow's, by tasks: the fewest that had most of its
-// time. pinned says that its threads are known to keep to their CPUs, which then come on top. Nil:
-// nobody tells.
+// time. Softirq of which nobody can tell is not its where its interface has polls of its own: a
+// database over loopback makes no CPU the flow's. pinned says that its threads are known to keep to
+// their CPUs, which then come on top. Nil: nobody tells.
 func (c *Change) FlowCPUs(pinned bool) (cpus []int) {
 	type use struct {
 		cpu      int
@@ -253,6 +268,9 @@ func (c *Change) FlowCPUs(pinned bool) (cpus []int) {
 	var all, sum float64
 	for _, t := range c.tasks {
 		u := use{t.CPU, float64(t.likelyNs()), float64(t.WallNs())}
+		if c.polled {
+			u.ns = float64(t.flowNs())
+		}
 		if threads := float64(t.Ns[TasksOwn][TaskItself]); pinned && threads < leastOwn*u.wall {
 			u.ns -= threads
 		}
@@ -277,7 +295,7 @@ func (c *Change) FlowCPUs(pinned bool) (cpus []int) {
 func (c *Change) ForeignOn(cpu int) []measure.Metric {
 	var r rows
 	if i := slices.IndexFunc(c.tasks, func(t CPUTasks) bool { return t.CPU == cpu }); i >= 0 && !c.measures(cpu) {
-		r.foreign([]foreignLoad{c.tasks[i].foreign(c.eventNs, 0)})
+		r.foreign([]foreignLoad{c.tasks[i].foreign(c.otherNs, 0)})
 	}
 	return r.out
 }
@@ -300,6 +318,9 @@ func (c *Change) Background(flow []int) []measure.Metric {
 		}
 		source = f.Source
 		if busy := *c.CPU.PerCPU[u].BusyCores; !slices.Contains(flow, f.CPU) {
+			if c.tasks != nil && f.Source != foreignByTasks {
+				continue // it may be the flow's: it was not read
+			}
 			c.share[f.CPU] = min(*f.LowCores, busy)
 			sum += c.share[f.CPU]
 		} else {
@@ -351,12 +372,13 @@ func (c Change) discharge(f *Figures) {
 
 // TaskMetrics describe who had the measured CPUs.
 var TaskMetrics = []measure.MetricDoc{
-	{Names: "tasks_own_cores tasks_serving_cores tasks_peer_cores tasks_other_cores",
+	{Names: "tasks_own_cores tasks_serving_cores tasks_peer_cores tasks_other_cores tasks_untold_cores",
 		Units: "cores", Source: "eBPF sched_switch",
 		Meaning: "tasks on the measured CPUs: this process' threads (io_uring's workers are " +
 			"among them), kernel threads that serve the flow (ksoftirqd, NAPI threads of its " +
 			"interface, workers at work that it queued), other processes of zcbench on this machine, " +
-			"and all others; without softirq on top of them"},
+			"all others, and kernel threads of which nobody can tell whom they serve; without " +
+			"softirq on top of them"},
 	{Names: "tasks_softirq_own_cores tasks_softirq_foreign_cores tasks_softirq_untold_cores " +
 		"tasks_softirq_else_cores",
 		Units: "cores", Source: "eBPF sched_switch",
@@ -365,8 +387,9 @@ var TaskMetrics = []measure.MetricDoc{
 	{Names: "tasks_idle_cores",
 		Units: "cores", Source: "eBPF sched_switch",
 		Meaning: "idle, without softirq and interrupts in it"},
-	{Names: "tasks_probe_cores tasks_probe_event_ns",
-		Units: "cores ns", Source: "eBPF sched_switch",
-		Meaning: "what this program took itself on the measured CPUs: its runs, by what one took " +
+	{Names: "tasks_probe_cores tasks_probe_event_ns tasks_probe_other_ns",
+		Units: "cores ns ns", Source: "eBPF sched_switch",
+		Meaning: "what this program took itself on the measured CPUs: its runs, by what one took, " +
+			"and what those at a turn of another task took, " +
 			"when it was loaded, with caches warm and without the kernel's call of it"},
 }

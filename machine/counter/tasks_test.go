@@ -44,7 +44,7 @@ func changeOf(cpus ...CPUTasks) (Change, []measure.Metric) {
 	c.Foreign = foreign(c.CPU, []ThreadDelta{roaming}, 0)
 	var r rows
 	c.addTasks(&r, before, after)
-	c.Foreign = exactly(c.Foreign, c.tasks, c.eventNs, 0)
+	c.Foreign = exactly(c.Foreign, c.tasks, c.otherNs, 0)
 	return c, r.out
 }
 
@@ -114,7 +114,13 @@ func TestForeignSoftirq(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	x.Turns, x.Softs, x.Hards = [TaskClasses]uint64{1e6}, [TaskClasses]uint64{0, 1e5}, [TaskClasses]uint64{0, 0, 1e4}
-	closeTo(t, "the probe", x.ProbeNs(50)/1e9, .05+2*.005+2*.0005)
+	x.Turns[TasksOther], x.Polls[TasksIdle] = 1e5, 2e5
+	closeTo(t, "the probe", x.ProbeNs(50, 90)/1e9, .05+2*.005+.01+2*.0005+.009)
+	c, _ = changeOf(second(0, 300e6, 0, 10e6, 0, 0, 0))
+	c.tasks[0].Ns[TasksUntold][TaskItself] = 200e6
+	low, high := c.tasks[0].othersNs(0)
+	closeTo(t, "kernel threads of which nobody can tell are not surely others'", low/1e9, .01)
+	closeTo(t, "but perhaps", high/1e9, .21)
 }
 
 // A few microseconds of a process' other threads make no CPU the flow's.
@@ -125,6 +131,11 @@ func TestFlowCPUs(t *testing.T) {
 	if got := c.FlowCPUs(false); !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("%v", got)
 	}
+	c.polled = true
+	if got := c.FlowCPUs(false); !slices.Equal(got, []int{0}) {
+		t.Errorf("with a database over loopback elsewhere: %v", got)
+	}
+	c.polled = false
 	little, _ := changeOf(second(0, 30e6, 0, 0, 0, 0, 0), second(1, 10e6, 0, 0, 0, 0, 0))
 	if got := little.FlowCPUs(false); !slices.Equal(got, []int{0}) {
 		t.Errorf("of a flow that does little: %v", got)
@@ -220,8 +231,8 @@ func TestSchedstat(t *testing.T) {
 	}
 }
 
-// Softirq from idle, which ticks leave open, is no task's; what was before the window, and ended in
-// it, is no more than what was busy.
+// Softirq and interrupts may be on top of the flow's thread; what was before the window, and ended
+// in it, is no more than what was busy.
 func TestForeignByRun(t *testing.T) {
 	one := func(busy, soft float64) CPUUsage {
 		return CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{{CPU: 1, CPUFigures: CPUFigures{BusyCores: &busy,
@@ -234,22 +245,44 @@ func TestForeignByRun(t *testing.T) {
 		low             float64
 		quality         string
 	}{
-		{"an intruder beside softirq", .9, .6, .3, 1.0, .2, "foreign load 0.20 cores on CPU 1"},
+		{"an intruder beside softirq", .9, .1, .3, 1.2, .2, "foreign load 0.20 cores on CPU 1"},
 		{"softirq alone", .9, .6, .3, .6, 0, "possible foreign load 0.00 to 0.60 cores on CPU 1"},
+		{"softirq on top of a thread whose clock leaves it out", 1, .3, .7, 2, 0,
+			"possible foreign load 0.00 to 0.30 cores on CPU 1"},
 		{"a turn from before", .3, 0, .3, 3, 0, ""},
 	} {
 		threads := []ThreadDelta{{CPU: 1, RunNs: int64(x.own * 2e9)}}
 		fs := foreign(one(x.busy, x.soft), threads, 0)
 		ran := Schedstat{1: int64(x.ranS * 1e9)}.since(Schedstat{1: 0}, 2)
-		byRun(fs, ran, threads, 2, 0)
+		byRun(fs, ran, one(x.busy, x.soft), threads, 0)
 		closeTo(t, x.name, *fs[0].LowCores, x.low)
 		if fs[0].Quality != x.quality || fs[0].Source != measure.BySchedstat {
 			t.Errorf("%s: %q by %s", x.name, fs[0].Quality, fs[0].Source)
 		}
 	}
 	fs := foreign(one(.5, 0), nil, 0)
-	byRun(fs, Schedstat{7: 9}.since(Schedstat{7: 1}, 2), nil, 2, 0)
+	byRun(fs, Schedstat{7: 9}.since(Schedstat{7: 1}, 2), one(.5, 0), nil, 0)
 	if fs[0].Source != foreignByStat {
 		t.Errorf("of another CPU: %s", fs[0].Source)
+	}
+}
+
+// A CPU that changed too fast to be read is told of by /proc, and the others by tasks: what it did
+// is not taken for background.
+func TestTasksUnread(t *testing.T) {
+	read, lost := second(0, 500e6, 0, 100e6, 0, 0, 0), second(1, 0, 0, 300e6, 0, 0, 0)
+	c := Change{CPU: CPUUsage{WallS: 1, PerCPU: []OneCPUUsage{busyOf(read), busyOf(lost)}}}
+	c.CPU.addUp()
+	c.Foreign = foreign(c.CPU, nil, 0)
+	c.addTasks(&rows{}, &TaskTimes{CPUs: []CPUTasks{{CPU: 0}, {CPU: 1}}},
+		&TaskTimes{CPUs: []CPUTasks{read}, Unread: []int{1}})
+	c.Foreign = exactly(c.Foreign, c.tasks, c.otherNs, 0)
+	if c.Foreign[0].Source != foreignByTasks || c.Foreign[1].Source == foreignByTasks ||
+		len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "who had CPU 1 is not known") {
+		t.Errorf("%+v, %q", c.Foreign, c.Warnings)
+	}
+	c.Background([]int{0})
+	if c.share[1] != 0 {
+		t.Errorf("of the CPU that was not read %g cores are subtracted", c.share[1])
 	}
 }

@@ -71,12 +71,15 @@ func flowsCPUs(h *results.Host) (cpus []string) {
 	return cpus
 }
 
-// whose says who it was, where the end knows that: its own words say so after the colon.
+// whose names the task that used most of it, where the end knows that: its own words say who all did
+// after the colon. Numbers are left out, so that what is the same task's in many runs is said once.
 func whose(m *measure.Metric) string {
-	if _, who, ok := strings.Cut(m.Quality, ": "); ok && m.Source == measure.ByTasks {
-		return ": " + plaintext.Line(who)
+	_, who, ok := strings.Cut(m.Quality, ": ")
+	name, _, named := strings.Cut(who, " (pid ")
+	if !ok || !named || m.Source != measure.ByTasks {
+		return ""
 	}
-	return ""
+	return ": most of it " + plaintext.Line(name)
 }
 
 // ticksPerSecond are the fewest by which the kernel may sample the columns (CONFIG_HZ).

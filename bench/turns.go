@@ -24,7 +24,7 @@ import (
 const (
 	turnSettles = 4 * time.Millisecond  // in which a flow that goes on again gets to its pace
 	turnDrains  = 10 * time.Millisecond // in which what is under way arrives, as long as it is not known
-	turnReads   = 2 * time.Millisecond  // before it, in which counters are read, and as long after it
+	turnReads   = wire.TurnReads        // before it, in which counters are read, and as long after it
 )
 
 const (

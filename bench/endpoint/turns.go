@@ -102,13 +102,17 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err := t.atPace(ctx, at); err != nil {
 		return err
 	}
-	if err := t.drain(ctx, at+t.sch.OnNs); err != nil {
+	off := at + t.sch.OnNs
+	if err := t.drain(ctx, off); err != nil {
 		return err
 	}
 	t.rest = t.bytes()
 	after, err := t.cpu.Read()
 	if err != nil {
 		return err
+	}
+	if late := off + t.sch.DrainNs + wire.TurnReads.Nanoseconds(); before.AtNs > at || after.AtNs > late {
+		t.res.LateCPU++
 	}
 	t.res.Turns++
 	t.sum.Add(before, after)

@@ -5,6 +5,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Ends that an agent may hold at once, and turns that one of them may have.
@@ -12,6 +13,9 @@ const (
 	MostEnds  = 64
 	MostTurns = 10_000
 )
+
+// TurnReads is how long an end has before a turn to read the counters, and as long after it.
+const TurnReads = 2 * time.Millisecond
 
 // EndRef names one of an agent's ends; without it the parameters are of end 0.
 type EndRef struct {
@@ -58,6 +62,9 @@ type TurnsResult struct {
 	Paced  uint64 `json:"pace_bytes"`       // what passed in them
 	Missed int    `json:"missed,omitempty"` // turns whose part at pace was not
 	Late   uint64 `json:"late_bytes"`       // what passed between turns
+	// LateCPU are turns before or after which the CPU time was read late: in the turn, or in the
+	// next one.
+	LateCPU int `json:"late_cpu,omitempty"`
 	// DrainedNs is after how long all that was under way at a turn's end had arrived, of nine of
 	// ten turns; those in which it had not by DrainNs count as twice that.
 	DrainedNs int64 `json:"drained_ns"`
@@ -67,6 +74,7 @@ type TurnsResult struct {
 // Check refuses what no turns come to.
 func (t *TurnsResult) Check() error {
 	if t.Turns < 0 || t.Turns > MostTurns || t.Missed < 0 || t.Missed > t.Turns || t.PaceNs < 0 || t.PaceNs > mostNs ||
+		t.LateCPU < 0 || t.LateCPU > t.Turns ||
 		t.MeanNs < 0 || t.MeanNs > mostNs || t.DrainedNs < 0 || t.DrainedNs > mostNs {
 		return fmt.Errorf("%d turns, %d of them missed, %d ns at pace", t.Turns, t.Missed, t.PaceNs)
 	}

@@ -32,6 +32,9 @@ func TestTurnsCheck(t *testing.T) {
 			t.Errorf("%s: %v", say, err)
 		}
 	}
+	if err := (&TurnsResult{Turns: 3, LateCPU: 4}).Check(); err == nil {
+		t.Error("more turns read late than there were")
+	}
 	if err := (&TurnsResult{Turns: 3, Missed: 4}).Check(); err == nil {
 		t.Error("more turns missed than there were")
 	}

@@ -6,15 +6,20 @@ import "fmt"
 
 // Turns are what an end read at the edges of its turns.
 type Turns struct {
-	Turns  int    // in the window
-	Missed int    // of them, those whose part at pace was read late
-	Late   uint64 // bytes that passed between turns
+	Turns   int    // in the window
+	Missed  int    // of them, those whose part at pace was read late
+	LateCPU int    // and those whose CPU time was
+	Late    uint64 // bytes that passed between turns
 }
 
 const (
-	mostMissed = 0.25 // of the turns
-	mostLate   = 0.01 // of the bytes: as much of the CPU time is in nobody's turn
+	mostMissed  = 0.25 // of the turns, of whose rate the others tell
+	mostLateCPU = 0.05 // of the turns: each may have another's CPU time in it, or lack some
+	mostLate    = 0.01 // of the bytes: as much of the CPU time is in nobody's turn
 )
+
+const lateFix = "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or use longer turns " +
+	"(turn: 240ms)"
 
 // turns: enough of them tell the rate, and what was sent in a turn was over at its end.
 func (e *Evidence) turns(*verdict) (found Finding) {
@@ -24,8 +29,10 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 	case float64(t.Missed) > mostMissed*float64(t.Turns):
 		found = Finding{Disturbed: true, Reason: fmt.Sprintf("the edges of %d of %d turns were read late", t.Missed,
 			t.Turns),
-			Fix: "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or use longer turns " +
-				"(turn: 240ms)"}
+			Fix: lateFix}
+	case float64(t.LateCPU) > mostLateCPU*float64(t.Turns):
+		found = Finding{Disturbed: true, Reason: fmt.Sprintf("the CPU time of %d of %d turns was read late, when the "+
+			"turn, or the next one, had begun", t.LateCPU, t.Turns), Fix: lateFix}
 	case float64(t.Late) > mostLate*float64(e.Window.Bytes):
 		found = Finding{Disturbed: true,
 			Reason: fmt.Sprintf("%.1f %% of the bytes passed after the turn in which they were sent",

@@ -18,6 +18,8 @@ func TestTurns(t *testing.T) {
 		{nil, ""},
 		{&Turns{Turns: 18, Missed: 4, Late: 9}, ""},
 		{&Turns{Turns: 18, Missed: 5}, "edges of 5 of 18 turns were read late"},
+		{&Turns{Turns: 40, LateCPU: 2}, ""},
+		{&Turns{Turns: 40, LateCPU: 3}, "CPU time of 3 of 40 turns was read late"},
 		{&Turns{Turns: 18, Late: 11}, "1.1 % of the bytes passed after the turn"},
 	} {
 		e := Evidence{Turns: c.turns, Window: stream.Counters{Bytes: 1000}}

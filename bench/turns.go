@@ -22,7 +22,7 @@ import (
 
 // The parts of a turn beside the one that is measured as the flow's rate.
 const (
-	turnSettles = 4 * time.Millisecond  // in which a flow that goes on again gets to its pace
+	turnSettles = 4 * time.Millisecond  // in which a flow that goes on again gets to its pace, see settles
 	turnDrains  = 10 * time.Millisecond // in which what is under way arrives, as long as it is not known
 	turnReads   = wire.TurnReads        // before it, in which counters are read, and as long after it
 )
@@ -35,8 +35,13 @@ const (
 	mostDrain  = 80 * time.Millisecond
 )
 
+// settles returns in which part of a turn the flow gets to its pace: as a path's delay is in it,
+// long turns have a longer one.
+func settles(turn time.Duration) time.Duration { return max(turnSettles, turn/15) }
+
 // timetable is when each of several cells has its turns, from the start of them all.
 type timetable struct {
+	settles         time.Duration
 	on, drain, lead time.Duration
 	at              [][]time.Duration // of each cell: when its turns begin
 	from, to        time.Duration     // the window; turns before it are the ramp
@@ -45,7 +50,8 @@ type timetable struct {
 
 // timetable gives n cells their turns: each has the ramp, and then the window, in its turns.
 func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetable {
-	t := timetable{on: turnSettles + o.Turn, drain: drain, lead: turnReads + unsure, at: make([][]time.Duration, n)}
+	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + unsure, at: make([][]time.Duration, n)}
+	t.on = t.settles + o.Turn
 	now := turnsBegin + time.Duration(n)*turnsOpen
 	play := func(rounds int) {
 		for round := range rounds {
@@ -68,22 +74,32 @@ func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetabl
 func (t *timetable) length() time.Duration { return t.to + turnsRest }
 
 // drainNext returns how long what is under way at a turn's end is given to arrive in the next
-// start: half as long again as it took nine of ten turns of the slowest end.
+// start: half as long again as it took nine of ten turns of the slowest end. Ends that did not have
+// all their turns teach nothing.
 func (t *timetable) drainNext(all []*starting) time.Duration {
-	took := time.Duration(0)
+	took, taught := time.Duration(0), false
 	for _, x := range all {
-		for _, res := range []*wire.EndResult{&x.out.sut, &x.out.tg} {
-			if res.Turns != nil {
-				took = max(took, time.Duration(res.Turns.DrainedNs))
+		for _, end := range []struct {
+			res *wire.EndResult
+			err error
+		}{{&x.out.sut, x.out.sutErr}, {&x.out.tg, x.out.tgErr}} {
+			v := end.res.Verdict
+			if end.err != nil || v != results.OK && v != results.Invalid || end.res.Turns == nil ||
+				end.res.Turns.Turns != t.turns {
+				continue
 			}
+			took, taught = max(took, time.Duration(end.res.Turns.DrainedNs)), true
 		}
+	}
+	if !taught {
+		return t.drain
 	}
 	return min(max(took*3/2, leastDrain), mostDrain)
 }
 
 // of translates the turns of a cell to the clock of a host.
 func (t *timetable) of(i int, startNs int64) *wire.Turns {
-	w := &wire.Turns{OnNs: t.on.Nanoseconds(), SettleNs: turnSettles.Nanoseconds(), DrainNs: t.drain.Nanoseconds(),
+	w := &wire.Turns{OnNs: t.on.Nanoseconds(), SettleNs: t.settles.Nanoseconds(), DrainNs: t.drain.Nanoseconds(),
 		LeadNs: t.lead.Nanoseconds()}
 	for _, at := range t.at[i] {
 		w.AtNs = append(w.AtNs, startNs+at.Nanoseconds())

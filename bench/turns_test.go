@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -66,6 +68,38 @@ func TestTimetable(t *testing.T) {
 		if inWindow != n*x.turns {
 			t.Errorf("%d cells: %d turns in the window", n, inWindow)
 		}
+	}
+}
+
+// How long what is under way may take to arrive is learnt from ends that had all their turns, well
+// or not, and from no others.
+func TestDrainNext(t *testing.T) {
+	end := func(v results.Verdict, turns int, ms time.Duration) wire.EndResult {
+		return wire.EndResult{Verdict: v, Turns: &wire.TurnsResult{Turns: turns,
+			DrainedNs: (ms * time.Millisecond).Nanoseconds()}}
+	}
+	for i, c := range []struct {
+		sut, tg wire.EndResult
+		err     error
+		want    time.Duration
+	}{
+		{end(results.OK, 18, 8), end(results.OK, 18, 0), nil, 12},
+		{end(results.Invalid, 18, 20), end(results.OK, 18, 0), nil, 30},
+		{end(results.OK, 18, 0), end(results.OK, 18, 0), nil, 4},
+		{end(results.OK, 18, 900), end(results.OK, 18, 0), nil, 80},
+		{end(results.Failed, 0, 0), end(results.Failed, 3, 1), nil, 10},
+		{end(results.OK, 18, 50), end(results.OK, 18, 60), errors.New("gone"), 10},
+		{wire.EndResult{Verdict: results.OK}, wire.EndResult{}, nil, 10},
+	} {
+		table := timetable{drain: 10 * time.Millisecond, turns: 18}
+		x := starting{out: outcome{sut: c.sut, tg: c.tg, sutErr: c.err, tgErr: c.err}}
+		if got := table.drainNext([]*starting{&x}); got != c.want*time.Millisecond {
+			t.Errorf("%d: %v, want %v ms", i, got, int(c.want))
+		}
+	}
+	if a, b := settles(20*time.Millisecond), settles(240*time.Millisecond); a != turnSettles ||
+		b != 16*time.Millisecond {
+		t.Errorf("turns settle in %v and %v", a, b)
 	}
 }
 

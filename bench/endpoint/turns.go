@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
@@ -96,10 +97,11 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err != nil {
 		return err
 	}
-	if bytes := t.bytes(); t.res.Turns > 0 {
-		t.res.Late += bytes - t.rest
+	began := t.bytes()
+	if t.res.Turns > 0 {
+		t.res.Late += began - t.rest
 	}
-	if err := t.atPace(ctx, at); err != nil {
+	if err := t.atPace(ctx, at, began); err != nil {
 		return err
 	}
 	off := at + t.sch.OnNs
@@ -119,8 +121,9 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	return nil
 }
 
-// atPace reads what passes in the part of a turn in which the flow is at its pace.
-func (t *turnReader) atPace(ctx context.Context, at int64) error {
+// atPace reads what passes in the part of a turn in which the flow is at its pace. Where nothing
+// has come since the turn began, it is not, unless it has a pace with gaps that are longer.
+func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) error {
 	if err := t.napUntil(ctx, at+t.sch.SettleNs); err != nil {
 		return err
 	}
@@ -130,7 +133,12 @@ func (t *turnReader) atPace(ctx context.Context, at int64) error {
 	err := t.napUntil(ctx, off-late)
 	to, toNs := t.read1()
 	t.looked(watch)
-	if half := off - (t.sch.OnNs-t.sch.SettleNs)/2; fromNs > half || toNs > off+late/4 {
+	spec := &t.run.end.spec
+	unsettled := from == began && spec.Role == stream.RX && !spec.Cell.Paced()
+	if unsettled {
+		t.res.Unsettled++
+	}
+	if half := off - (t.sch.OnNs-t.sch.SettleNs)/2; unsettled || fromNs > half || toNs > off+late/4 {
 		t.res.Missed++
 	} else {
 		t.res.PaceNs, t.res.Paced = t.res.PaceNs+toNs-fromNs, t.res.Paced+to-from

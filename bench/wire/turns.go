@@ -61,7 +61,9 @@ type TurnsResult struct {
 	PaceNs int64  `json:"pace_ns"`          // of these, the parts at pace whose edges were read in time
 	Paced  uint64 `json:"pace_bytes"`       // what passed in them
 	Missed int    `json:"missed,omitempty"` // turns whose part at pace was not
-	Late   uint64 `json:"late_bytes"`       // what passed between turns
+	// Unsettled are those missed ones in which nothing had come when the flow was to be at its pace.
+	Unsettled int    `json:"unsettled,omitempty"`
+	Late      uint64 `json:"late_bytes"` // what passed between turns
 	// LateCPU are turns before or after which the CPU time was read late: in the turn, or in the
 	// next one.
 	LateCPU int `json:"late_cpu,omitempty"`
@@ -74,7 +76,7 @@ type TurnsResult struct {
 // Check refuses what no turns come to.
 func (t *TurnsResult) Check() error {
 	if t.Turns < 0 || t.Turns > MostTurns || t.Missed < 0 || t.Missed > t.Turns || t.PaceNs < 0 || t.PaceNs > mostNs ||
-		t.LateCPU < 0 || t.LateCPU > t.Turns ||
+		t.LateCPU < 0 || t.LateCPU > t.Turns || t.Unsettled < 0 || t.Unsettled > t.Missed ||
 		t.MeanNs < 0 || t.MeanNs > mostNs || t.DrainedNs < 0 || t.DrainedNs > mostNs {
 		return fmt.Errorf("%d turns, %d of them missed, %d ns at pace", t.Turns, t.Missed, t.PaceNs)
 	}

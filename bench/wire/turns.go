@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/zcbench/zcbench/results"
 )
 
 // Ends that an agent may hold at once, and turns that one of them may have.
@@ -79,6 +81,47 @@ func (t *TurnsResult) Check() error {
 		t.LateCPU < 0 || t.LateCPU > t.Turns || t.Unsettled < 0 || t.Unsettled > t.Missed ||
 		t.MeanNs < 0 || t.MeanNs > mostNs || t.DrainedNs < 0 || t.DrainedNs > mostNs {
 		return fmt.Errorf("%d turns, %d of them missed, %d ns at pace", t.Turns, t.Missed, t.PaceNs)
+	}
+	return nil
+}
+
+// InWindow counts the turns that are in the window: those before it are the ramp.
+func (s *Schedule) InWindow() (n int) {
+	if s.Turns == nil {
+		return 0
+	}
+	for _, at := range s.Turns.AtNs {
+		if at >= s.FromNs {
+			n++
+		}
+	}
+	return n
+}
+
+// CheckTurns refuses turns that are not those of the schedule. A run that is well had all of them.
+func (s *Schedule) CheckTurns(r *EndResult) error {
+	asked, t, ok := s.Turns, r.Turns, r.Verdict == results.OK
+	switch {
+	case t == nil && asked != nil && ok:
+		return errors.New("nothing of the turns that were asked for")
+	case t == nil:
+		return nil
+	case asked == nil:
+		return fmt.Errorf("%d turns that nobody asked for", t.Turns)
+	}
+	n, window := s.InWindow(), s.ToNs-s.FromNs
+	switch {
+	case t.Turns > n || ok && t.Turns != n:
+		return fmt.Errorf("%d turns instead of %d", t.Turns, n)
+	case t.PaceNs > int64(t.Turns-t.Missed)*asked.OnNs:
+		return fmt.Errorf("%d ns at pace in %d turns of %d ns", t.PaceNs, t.Turns-t.Missed, asked.OnNs)
+	case t.MeanNs > 2*window/int64(max(t.Turns, 1)):
+		return fmt.Errorf("%d turns of %d ns in a window of %d ns", t.Turns, t.MeanNs, window)
+	case t.DrainedNs > 2*asked.DrainNs:
+		return fmt.Errorf("%d ns until all had come, of %d", t.DrainedNs, asked.DrainNs)
+	case ok && t.Paced > r.Window.Bytes, t.Paced > r.Total.Bytes:
+		return fmt.Errorf("%d bytes at pace, and %d in the window of a flow of %d", t.Paced, r.Window.Bytes,
+			r.Total.Bytes)
 	}
 	return nil
 }

@@ -39,6 +39,8 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 			Fix: lateFix}
 	case t.Paced == 0:
 		found = Finding{Reason: "nothing passed in the parts of turns that tell the rate", Fix: settleFix}
+	case t.Paced > e.Window.Bytes:
+		found = Finding{Disturbed: true, Reason: "the edges of the window were read in a turn", Fix: lateFix}
 	case float64(t.LateCPU) > mostLateCPU*float64(t.Turns):
 		found = Finding{Disturbed: true, Reason: fmt.Sprintf("the CPU time of %d of %d turns was read late, when the "+
 			"turn, or the next one, had begun", t.LateCPU, t.Turns), Fix: lateFix}

@@ -5,6 +5,7 @@ package endpoint
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -235,15 +236,23 @@ func (t *turnReader) seconds(bytes uint64, window float64) float64 {
 }
 
 // scale makes cores, which are of turns from rest to rest, those of the duration: their product is
-// the CPU time that the turns took.
+// the CPU time that the turns took, and a CPU that had no time left in its turns is full. Load of
+// others stays what it was while turns lasted, by which its gate goes.
 func (t *turnReader) scale(h *results.Host, wallS float64) {
 	if t == nil || h.DurationS == nil || !(*h.DurationS > 0) {
 		return
 	}
 	by := wallS / *h.DurationS
-	all := []*float64{h.CPUBusyCores, h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyU}
+	all := []*float64{h.CPUBusyCores, h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyU, h.IOWaitCores,
+		h.CPUPollerCores}
 	for i := range h.Flows {
-		all = append(all, h.Flows[i].ThreadCores)
+		all = append(all, h.Flows[i].ThreadCores, h.Flows[i].PollerCores)
+	}
+	for i := range h.Metrics {
+		m := &h.Metrics[i]
+		if m.Unit == "cores" && !strings.HasPrefix(m.Name, "foreign_") && !strings.HasPrefix(m.Name, "background_") {
+			all = append(all, &m.Value)
+		}
 	}
 	for _, v := range all {
 		if v != nil {

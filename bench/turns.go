@@ -70,6 +70,15 @@ func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetabl
 	return t
 }
 
+// apart makes a timetable anew for clocks that part while it lasts.
+func (o *Options) apart(t *timetable, window, unsure time.Duration) timetable {
+	longer := *t
+	for range 3 { // what it lasts longer by that is less each time
+		longer = o.timetable(len(t.at), window, t.drain, unsure+host.ClocksPart(longer.length()))
+	}
+	return longer
+}
+
 // length returns how long all is under way.
 func (t *timetable) length() time.Duration { return t.to + turnsRest }
 
@@ -183,7 +192,11 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	}
 	window, group := r.Opt.window(all[0].run), all[0].run.Cell.TurnGroup()
 	unsure := time.Duration(r.SUT.UncertaintyNs + r.TG.UncertaintyNs)
-	t := r.Opt.timetable(len(open), window, cmp.Or(r.drains[group], turnDrains), unsure)
+	drain := cmp.Or(r.drains[group], turnDrains)
+	t := r.Opt.timetable(len(open), window, drain, unsure)
+	if !oneClock(r.SUT, r.TG) {
+		t = r.Opt.apart(&t, window, unsure)
+	}
 	delay := delay(r.SUT, r.TG)
 	startNs := host.Monotonic() + int64(delay)
 	startUTC := time.Now().Add(delay + t.from).UnixNano()

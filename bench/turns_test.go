@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
@@ -68,6 +69,18 @@ func TestTimetable(t *testing.T) {
 		if inWindow != n*x.turns {
 			t.Errorf("%d cells: %d turns in the window", n, inWindow)
 		}
+	}
+}
+
+// Where clocks part, each turn of a long start has room for it.
+func TestTimetableApart(t *testing.T) {
+	o := Options{Turn: 60 * time.Millisecond, RampUp: 100 * time.Millisecond}
+	x := o.timetable(8, 10*time.Second, turnDrains, time.Millisecond)
+	y := o.apart(&x, 10*time.Second, time.Millisecond)
+	room, parted := y.lead-turnReads-time.Millisecond, host.ClocksPart(y.length())
+	if room < parted*99/100 || room > parted || parted < 8*time.Millisecond || y.turns != x.turns ||
+		y.drain != x.drain {
+		t.Errorf("%v of room in each turn, clocks part by %v", room, parted)
 	}
 }
 

@@ -44,13 +44,21 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 	case float64(t.LateCPU) > mostLateCPU*float64(t.Turns):
 		found = Finding{Disturbed: true, Reason: fmt.Sprintf("the CPU time of %d of %d turns was read late, when the "+
 			"turn, or the next one, had begun", t.LateCPU, t.Turns), Fix: lateFix}
-	case float64(t.Late) > mostLate*float64(e.Window.Bytes):
-		found = Finding{Disturbed: true,
-			Reason: fmt.Sprintf("%.1f %% of the bytes passed after the turn in which they were sent",
-				100*float64(t.Late)/float64(e.Window.Bytes)),
-			Fix: "the buffers hold more than the path takes in the pause between turns: smaller --sndbuf, longer " +
-				"turns, or " +
-				"order: blocks"}
+	default:
+		found = LateBytes(t.Late, e.Window.Bytes, "the bytes")
 	}
 	return found
+}
+
+// LateBytes holds what came after its turn, and so may be in others', against what passed in turns:
+// its own, or those of another cell of the start.
+func LateBytes(late, bytes uint64, of string) (found Finding) {
+	if float64(late) <= mostLate*float64(bytes) {
+		return found
+	}
+	return Finding{Disturbed: true,
+		Reason: fmt.Sprintf("as much as %.1f %% of %s passed after the turn in which it was sent",
+			100*float64(late)/float64(bytes), of),
+		Fix: "the buffers hold more than the path takes in the pause between turns: smaller --sndbuf, longer " +
+			"turns, or order: blocks"}
 }

@@ -119,12 +119,12 @@ func changes(was results.Header, now *plan.Origin) []string {
 	return out
 }
 
-// remaining leaves out of the plan what the journal has, and the spared runs of
-// cells that it shows to be known well enough; enough hears of its records. A run
-// that failed is made again, unless its cell is known without it, and a block of which
-// something else spoilt a run, or of which a start was made in part, until it has been replaced so often. So are, of cells that
-// have runs left, the warm-ups, because the hosts have been idle since, and what was
-// unsupported, because it seems not to be any more.
+// remaining leaves out of the plan what the journal has, and the spared runs of cells that it shows
+// to be known well enough; enough hears of its records. A run that failed is made again, unless its
+// cell is known without it, and a block of which something else spoilt a run, or of which a start
+// was made in part, until it has been replaced so often. So are, of cells that have runs left, the
+// warm-ups, because the hosts have been idle since, and what was unsupported, because it seems not
+// to be any more.
 func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, replace int) (left []matrix.Run,
 	spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
@@ -192,9 +192,9 @@ type start struct{ rep, group int }
 
 func startOf(p matrix.Run) start { return start{p.Rep, p.Group} }
 
-// splitStarts finds the repetitions that have a start of which only some runs were made: the session
-// ended while they were written, or one failed. The others would take turns without those, so that
-// their block is made again as another try.
+// splitStarts finds the repetitions that have a start of which only some runs were made: the
+// session ended while they were written, or one failed. The others would take turns without those,
+// so that their block is made again as another try.
 func splitStarts(planned []matrix.Run, have []results.Record) (reps []int) {
 	tries, was := triesOf(have), map[slot]results.Verdict{}
 	for i := range have {

@@ -393,9 +393,9 @@ func headerOf(p *plan.Origin) results.Header {
 	return results.Header{Schema: results.SchemaVersion, Plan: p}
 }
 
-// Runs that take turns are made together or not at all: a block of which a start was made in part is
-// made again as another try, and what was made of it then counts no more. A cell that could not run
-// is not let take turns with nobody.
+// Runs that take turns are made together or not at all: a block of which a start was made in part
+// is made again as another try, and what was made of it then counts no more. A cell that could not
+// run is not let take turns with nobody.
 func TestRemainingStarts(t *testing.T) {
 	var planned []matrix.Run
 	cells := []plan.Cell{cell("tcp", "tcp"), cell("uring", "tcp"), cell("tcp", "sendfile")}

@@ -223,11 +223,12 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	}
 }
 
-// holdTogether holds what came after its turn against what the cell with the fewest bytes had in its
-// own, at either host: to that one it is much, when it is little to the one whose it is.
+// holdTogether holds what came after its turn against what the cell with the fewest bytes had in
+// its own, at either host: to that one it is much, when it is little to the one whose it is.
 func holdTogether(open []*starting) {
 	for _, of := range []func(*starting) *wire.EndResult{
-		func(x *starting) *wire.EndResult { return &x.out.sut }, func(x *starting) *wire.EndResult { return &x.out.tg }} {
+		func(x *starting) *wire.EndResult { return &x.out.sut },
+		func(x *starting) *wire.EndResult { return &x.out.tg }} {
 		var least *starting
 		for _, x := range open {
 			if res := of(x); res.Turns != nil && res.Window.Bytes > 0 && (least == nil ||

@@ -17,7 +17,8 @@ func TestScale(t *testing.T) {
 		Metrics: []measure.Metric{{Name: "cpu1_busy_cores", Unit: "cores", Value: .8},
 			{Name: "foreign_cpu1_low_cores", Unit: "cores", Value: .1}, {Name: "flow_calls", Unit: "1", Value: 7}}}
 	new(turnReader).scale(&h, 1)
-	for i, x := range []struct{ got, want float64 }{{*h.CPUBusyCores, 1}, {*h.IOWaitCores, .5}, {*h.CPUPollerCores, .25},
+	for i, x := range []struct{ got, want float64 }{{*h.CPUBusyCores, 1}, {*h.IOWaitCores, .5},
+		{*h.CPUPollerCores, .25},
 		{*h.Flows[0].ThreadCores, 1}, {h.Metrics[0].Value, 1}, {h.Metrics[1].Value, .1}, {h.Metrics[2].Value, 7}} {
 		if d := x.got - x.want; d > 1e-9 || d < -1e-9 {
 			t.Errorf("%d: %v, want %v", i, x.got, x.want)

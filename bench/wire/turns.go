@@ -63,7 +63,8 @@ type TurnsResult struct {
 	PaceNs int64  `json:"pace_ns"`          // of these, the parts at pace whose edges were read in time
 	Paced  uint64 `json:"pace_bytes"`       // what passed in them
 	Missed int    `json:"missed,omitempty"` // turns whose part at pace was not
-	// Unsettled are those missed ones in which nothing had come when the flow was to be at its pace.
+	// Unsettled are those missed ones in which nothing had come when the flow was to be at its
+	// pace.
 	Unsettled int    `json:"unsettled,omitempty"`
 	Late      uint64 `json:"late_bytes"` // what passed between turns
 	// LateCPU are turns before or after which the CPU time was read late: in the turn, or in the

@@ -102,8 +102,9 @@ func (s *Spec) TurnsFit() error {
 				strconv.Itoa(s.Port), len(g))
 		}
 		if last := time.Duration(len(g)*n) * (s.TurnLength() + turnOverhead); n <= mostTurns && last > mostStart {
-			return fmt.Errorf("%d cells that take turns for %v each would last %v, and the hosts' clocks part meanwhile: "+
-				"at most %v may be: use fewer cells, a shorter duration, or order: blocks", len(g), s.Duration,
+			return fmt.Errorf(
+				"%d cells that take turns for %v each would last %v, and the hosts' clocks part meanwhile: "+
+					"at most %v may be: use fewer cells, a shorter duration, or order: blocks", len(g), s.Duration,
 				last.Round(time.Second), mostStart)
 		}
 	}

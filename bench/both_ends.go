@@ -203,6 +203,11 @@ func plausible(h *host.Host, sch wire.Schedule, res *wire.EndResult) error {
 		*res = wire.EndResult{}
 		return h.Err()
 	}
+	if err := sch.CheckTurns(res); err != nil {
+		h.Distrust(fmt.Errorf("run: %w", err))
+		*res = wire.EndResult{}
+		return h.Err()
+	}
 	if sch.StopBytes > 0 {
 		return nil
 	}

@@ -150,6 +150,13 @@ func (a *again) know(rec *results.Record, replace int) {
 	}
 }
 
+// renew has a block made again whole, of which a journal has only a part.
+func (a *again) renew(rep int) {
+	if a != nil {
+		a.blocks.Renew(rep)
+	}
+}
+
 // spoils counts a run of no block that something else spoilt, and reports whether it may be made
 // once more.
 func (a *again) spoils(rec *results.Record, replace int) bool {

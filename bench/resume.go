@@ -49,6 +49,9 @@ func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matri
 	s.Journal = w
 	e.saidThen(j.Records)
 	s.know(j.Records)
+	for _, rep := range splitStarts(plan, j.Records) {
+		s.Again.renew(rep)
+	}
 	left, spared := remaining(plan, j.Records, s.Enough, s.Gates.Replacements())
 	known := ""
 	if spared > 0 {
@@ -116,12 +119,12 @@ func changes(was results.Header, now *plan.Origin) []string {
 	return out
 }
 
-// remaining leaves out of the plan what the journal has, and the spared runs of
-// cells that it shows to be known well enough; enough hears of its records. A run
-// that failed is made again, unless its cell is known without it, and a block of which
-// something else spoilt a run, until it has been replaced so often. So are, of cells that
-// have runs left, the warm-ups, because the hosts have been idle since, and what was
-// unsupported, because it seems not to be any more.
+// remaining leaves out of the plan what the journal has, and the spared runs of cells that it shows
+// to be known well enough; enough hears of its records. A run that failed is made again, unless its
+// cell is known without it, and a block of which something else spoilt a run, or of which a start
+// was made in part, until it has been replaced so often. So are, of cells that have runs left, the
+// warm-ups, because the hosts have been idle since, and what was unsupported, because it seems not
+// to be any more.
 func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, replace int) (left []matrix.Run,
 	spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
@@ -129,6 +132,10 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	tries := triesOf(have)
 	counts := slices.Clone(have)
 	judge.Settle(counts)
+	for _, rep := range splitStarts(planned, counts) {
+		tries[rep]++
+	}
+	together := map[start]bool{}
 	for _, r := range counts {
 		enough.Add(r)
 		if r.Warmup {
@@ -158,6 +165,9 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	open := map[played]bool{}
 	for _, p := range planned {
 		k := p.Cell.Key()
+		if at := (slot{k, p.Rep}); !p.Warmup && made[at] && !refused[at] {
+			together[startOf(p)] = true
+		}
 		switch {
 		case p.Warmup || given(p) || made[slot{k, p.Rep}]:
 		case enough.ended(k, next[k]):
@@ -169,11 +179,47 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	for _, p := range planned {
 		k := p.Cell.Key()
 		at := slot{k, p.Rep}
-		if open[played{k, p.Replay}] && !given(p) && (p.Warmup || !made[at] || refused[at]) {
+		if open[played{k, p.Replay}] && !given(p) && (p.Warmup || !made[at] ||
+			refused[at] && (p.Group == 0 || !together[startOf(p)])) { // it would take turns with nobody
 			left = append(left, p)
 		}
 	}
 	return left, spared
+}
+
+// start is the runs of a repetition that take turns.
+type start struct{ rep, group int }
+
+func startOf(p matrix.Run) start { return start{p.Rep, p.Group} }
+
+// splitStarts finds the repetitions that have a start of which only some runs were made: the
+// session ended while they were written, or one failed. The others would take turns without those,
+// so that their block is made again as another try.
+func splitStarts(planned []matrix.Run, have []results.Record) (reps []int) {
+	tries, was := triesOf(have), map[slot]results.Verdict{}
+	for i := range have {
+		if r := &have[i]; !r.Warmup && r.Try > 0 && r.Try == tries[r.Rep] {
+			was[slot{r.Cell.Key(), r.Rep}] = r.Verdict
+		}
+	}
+	made, open := map[start]bool{}, map[start]bool{}
+	for _, p := range planned {
+		if p.Warmup || p.Group == 0 {
+			continue
+		}
+		switch was[slot{p.Cell.Key(), p.Rep}] {
+		case results.OK, results.Invalid:
+			made[startOf(p)] = true
+		case "", results.Failed:
+			open[startOf(p)] = true
+		}
+	}
+	for at := range open {
+		if made[at] && !slices.Contains(reps, at.rep) {
+			reps = append(reps, at.rep)
+		}
+	}
+	return reps
 }
 
 // triesOf finds which try of its block each repetition is to be made as, or was.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -390,4 +391,70 @@ func TestReportFollowsNoLink(t *testing.T) {
 // headerOf is the header of a journal of this schema.
 func headerOf(p *plan.Origin) results.Header {
 	return results.Header{Schema: results.SchemaVersion, Plan: p}
+}
+
+// Runs that take turns are made together or not at all: a block of which a start was made in part
+// is made again as another try, and what was made of it then counts no more. A cell that could not
+// run is not let take turns with nobody.
+func TestRemainingStarts(t *testing.T) {
+	var planned []matrix.Run
+	cells := []plan.Cell{cell("tcp", "tcp"), cell("uring", "tcp"), cell("tcp", "sendfile")}
+	for rep := range 2 {
+		for i, c := range cells {
+			planned = append(planned, matrix.Run{Cell: c, Group: 1 + i/2, Block: rep, Rep: rep})
+		}
+	}
+	for tries, want := range map[string]string{
+		"":            "0.1 0.1 0.1 1.1 1.1 1.1",
+		"ooo":         "1.1 1.1 1.1",
+		"oo":          "0.1 1.1 1.1 1.1", // the other start
+		"o":           "0.2 0.2 0.2 1.1 1.1 1.1",
+		"ofo":         "0.2 0.2 0.2 1.1 1.1 1.1",
+		"ffo":         "0.1 0.1 1.1 1.1 1.1", // all of a start
+		"ouo":         "1.1 1.1 1.1",
+		"ofo o":       "0.3 0.3 0.3 1.1 1.1 1.1",
+		"ofo ofo ofo": "1.1 1.1 1.1",
+	} {
+		var have []results.Record
+		for i, try := range strings.Fields(tries) {
+			for k, verdict := range try {
+				have = append(have, results.Record{Cell: planned[k].Cell, Try: i + 1, Verdict: map[rune]results.Verdict{
+					'o': results.OK, 'f': results.Failed, 'u': results.Unsupported}[verdict]})
+			}
+		}
+		s := Session{Again: &again{Plan: planned}}
+		s.know(have)
+		for _, rep := range splitStarts(planned, have) {
+			s.Again.renew(rep)
+		}
+		left, _ := remaining(planned, have, nil, 2)
+		var got []string
+		for len(left) > 0 {
+			block := s.Again.block(left)
+			left = left[len(block):]
+			if _, err := s.Again.play(block, 2, nil, func(ps []matrix.Run) (made []results.Record, _ bool, _ error) {
+				for _, p := range ps {
+					got = append(got, fmt.Sprint(p.Rep, ".", p.Try))
+					made = append(made, results.Record{Cell: p.Cell, Rep: p.Rep, Try: p.Try, Verdict: results.OK})
+				}
+				have = append(have, made...)
+				return made, false, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if all := strings.Join(got, " "); all != want {
+			t.Errorf("%q: %q, want %q", tries, all, want)
+		}
+		judge.Settle(have)
+		counted := map[slot]int{}
+		for _, r := range have {
+			if at := (slot{r.Cell.Key(), r.Rep}); r.Verdict == results.OK {
+				counted[at]++
+				if counted[at] > 1 {
+					t.Errorf("%q: %s, repetition %d counts twice", tries, r.Cell.ID, r.Rep)
+				}
+			}
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/judge"
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
@@ -22,9 +23,9 @@ import (
 
 // The parts of a turn beside the one that is measured as the flow's rate.
 const (
-	turnSettles = 4 * time.Millisecond  // in which a flow that goes on again gets to its pace
+	turnSettles = 4 * time.Millisecond  // in which a flow that goes on again gets to its pace, see settles
 	turnDrains  = 10 * time.Millisecond // in which what is under way arrives, as long as it is not known
-	turnReads   = 2 * time.Millisecond  // before it, in which counters are read, and as long after it
+	turnReads   = wire.TurnReads        // before it, in which counters are read, and as long after it
 )
 
 const (
@@ -35,8 +36,13 @@ const (
 	mostDrain  = 80 * time.Millisecond
 )
 
+// settles returns in which part of a turn the flow gets to its pace: as a path's delay is in it,
+// long turns have a longer one.
+func settles(turn time.Duration) time.Duration { return max(turnSettles, turn/15) }
+
 // timetable is when each of several cells has its turns, from the start of them all.
 type timetable struct {
+	settles         time.Duration
 	on, drain, lead time.Duration
 	at              [][]time.Duration // of each cell: when its turns begin
 	from, to        time.Duration     // the window; turns before it are the ramp
@@ -45,7 +51,8 @@ type timetable struct {
 
 // timetable gives n cells their turns: each has the ramp, and then the window, in its turns.
 func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetable {
-	t := timetable{on: turnSettles + o.Turn, drain: drain, lead: turnReads + unsure, at: make([][]time.Duration, n)}
+	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + unsure, at: make([][]time.Duration, n)}
+	t.on = t.settles + o.Turn
 	now := turnsBegin + time.Duration(n)*turnsOpen
 	play := func(rounds int) {
 		for round := range rounds {
@@ -64,26 +71,45 @@ func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetabl
 	return t
 }
 
+// apart makes a timetable anew for clocks that part while it lasts.
+func (o *Options) apart(t *timetable, window, unsure time.Duration) timetable {
+	longer := *t
+	for range 3 { // what it lasts longer by that is less each time
+		longer = o.timetable(len(t.at), window, t.drain, unsure+host.ClocksPart(longer.length()))
+	}
+	return longer
+}
+
 // length returns how long all is under way.
 func (t *timetable) length() time.Duration { return t.to + turnsRest }
 
 // drainNext returns how long what is under way at a turn's end is given to arrive in the next
-// start: half as long again as it took nine of ten turns of the slowest end.
+// start: half as long again as it took nine of ten turns of the slowest end. Ends that did not have
+// all their turns teach nothing.
 func (t *timetable) drainNext(all []*starting) time.Duration {
-	took := time.Duration(0)
+	took, taught := time.Duration(0), false
 	for _, x := range all {
-		for _, res := range []*wire.EndResult{&x.out.sut, &x.out.tg} {
-			if res.Turns != nil {
-				took = max(took, time.Duration(res.Turns.DrainedNs))
+		for _, end := range []struct {
+			res *wire.EndResult
+			err error
+		}{{&x.out.sut, x.out.sutErr}, {&x.out.tg, x.out.tgErr}} {
+			v := end.res.Verdict
+			if end.err != nil || v != results.OK && v != results.Invalid || end.res.Turns == nil ||
+				end.res.Turns.Turns != t.turns {
+				continue
 			}
+			took, taught = max(took, time.Duration(end.res.Turns.DrainedNs)), true
 		}
+	}
+	if !taught {
+		return t.drain
 	}
 	return min(max(took*3/2, leastDrain), mostDrain)
 }
 
 // of translates the turns of a cell to the clock of a host.
 func (t *timetable) of(i int, startNs int64) *wire.Turns {
-	w := &wire.Turns{OnNs: t.on.Nanoseconds(), SettleNs: turnSettles.Nanoseconds(), DrainNs: t.drain.Nanoseconds(),
+	w := &wire.Turns{OnNs: t.on.Nanoseconds(), SettleNs: t.settles.Nanoseconds(), DrainNs: t.drain.Nanoseconds(),
 		LeadNs: t.lead.Nanoseconds()}
 	for _, at := range t.at[i] {
 		w.AtNs = append(w.AtNs, startNs+at.Nanoseconds())
@@ -167,7 +193,11 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	}
 	window, group := r.Opt.window(all[0].run), all[0].run.Cell.TurnGroup()
 	unsure := time.Duration(r.SUT.UncertaintyNs + r.TG.UncertaintyNs)
-	t := r.Opt.timetable(len(open), window, cmp.Or(r.drains[group], turnDrains), unsure)
+	drain := cmp.Or(r.drains[group], turnDrains)
+	t := r.Opt.timetable(len(open), window, drain, unsure)
+	if !oneClock(r.SUT, r.TG) {
+		t = r.Opt.apart(&t, window, unsure)
+	}
 	delay := delay(r.SUT, r.TG)
 	startNs := host.Monotonic() + int64(delay)
 	startUTC := time.Now().Add(delay + t.from).UnixNano()
@@ -181,6 +211,7 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 		})
 	}
 	running.Wait()
+	holdTogether(open)
 	if r.drains == nil {
 		r.drains = map[string]time.Duration{}
 	}
@@ -188,6 +219,33 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	for i := range all {
 		if all[i].opened {
 			recs[i].Turns = &results.Turns{TurnNs: r.Opt.Turn.Nanoseconds(), Turns: t.turns, Cells: len(open)}
+		}
+	}
+}
+
+// holdTogether holds what came after its turn against what the cell with the fewest bytes had in
+// its own, at either host: to that one it is much, when it is little to the one whose it is.
+func holdTogether(open []*starting) {
+	for _, of := range []func(*starting) *wire.EndResult{
+		func(x *starting) *wire.EndResult { return &x.out.sut },
+		func(x *starting) *wire.EndResult { return &x.out.tg }} {
+		var least *starting
+		for _, x := range open {
+			if res := of(x); res.Turns != nil && res.Window.Bytes > 0 && (least == nil ||
+				res.Window.Bytes < of(least).Window.Bytes) {
+				least = x
+			}
+		}
+		for _, x := range open {
+			res := of(x)
+			if x == least || res.Turns == nil || res.Verdict != results.OK {
+				continue
+			}
+			found := end.LateBytes(res.Turns.Late, of(least).Window.Bytes, "what "+least.run.Cell.ID+" transferred")
+			if found.Reason != "" {
+				res.Verdict, res.Reason, res.Fix = results.Invalid, found.Reason, found.Fix
+				res.Flags = append(res.Flags, results.FlagDisturbed)
+			}
 		}
 	}
 }

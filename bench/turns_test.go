@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -14,6 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -65,6 +69,77 @@ func TestTimetable(t *testing.T) {
 		}
 		if inWindow != n*x.turns {
 			t.Errorf("%d cells: %d turns in the window", n, inWindow)
+		}
+	}
+}
+
+// Where clocks part, each turn of a long start has room for it.
+func TestTimetableApart(t *testing.T) {
+	o := Options{Turn: 60 * time.Millisecond, RampUp: 100 * time.Millisecond}
+	x := o.timetable(8, 10*time.Second, turnDrains, time.Millisecond)
+	y := o.apart(&x, 10*time.Second, time.Millisecond)
+	room, parted := y.lead-turnReads-time.Millisecond, host.ClocksPart(y.length())
+	if room < parted*99/100 || room > parted || parted < 8*time.Millisecond || y.turns != x.turns ||
+		y.drain != x.drain {
+		t.Errorf("%v of room in each turn, clocks part by %v", room, parted)
+	}
+}
+
+// How long what is under way may take to arrive is learnt from ends that had all their turns, well
+// or not, and from no others.
+func TestDrainNext(t *testing.T) {
+	end := func(v results.Verdict, turns int, ms time.Duration) wire.EndResult {
+		return wire.EndResult{Verdict: v, Turns: &wire.TurnsResult{Turns: turns,
+			DrainedNs: (ms * time.Millisecond).Nanoseconds()}}
+	}
+	for i, c := range []struct {
+		sut, tg wire.EndResult
+		err     error
+		want    time.Duration
+	}{
+		{end(results.OK, 18, 8), end(results.OK, 18, 0), nil, 12},
+		{end(results.Invalid, 18, 20), end(results.OK, 18, 0), nil, 30},
+		{end(results.OK, 18, 0), end(results.OK, 18, 0), nil, 4},
+		{end(results.OK, 18, 900), end(results.OK, 18, 0), nil, 80},
+		{end(results.Failed, 0, 0), end(results.Failed, 3, 1), nil, 10},
+		{end(results.OK, 18, 50), end(results.OK, 18, 60), errors.New("gone"), 10},
+		{wire.EndResult{Verdict: results.OK}, wire.EndResult{}, nil, 10},
+	} {
+		table := timetable{drain: 10 * time.Millisecond, turns: 18}
+		x := starting{out: outcome{sut: c.sut, tg: c.tg, sutErr: c.err, tgErr: c.err}}
+		if got := table.drainNext([]*starting{&x}); got != c.want*time.Millisecond {
+			t.Errorf("%d: %v, want %v ms", i, got, int(c.want))
+		}
+	}
+	if a, b := settles(20*time.Millisecond), settles(240*time.Millisecond); a != turnSettles ||
+		b != 16*time.Millisecond {
+		t.Errorf("turns settle in %v and %v", a, b)
+	}
+}
+
+// Bytes after their turn that are few beside their own cell's, and many beside another one's,
+// disturbed that one.
+func TestLateInOthersTurns(t *testing.T) {
+	ok := func(id string, bytes, late uint64) *starting {
+		res := wire.EndResult{Verdict: results.OK, Window: stream.Counters{Bytes: bytes},
+			Turns: &wire.TurnsResult{Late: late}}
+		return &starting{run: matrix.Run{Cell: plan.Cell{ID: id}}, out: outcome{sut: res, tg: res}}
+	}
+	for _, c := range []struct {
+		late    uint64
+		verdict results.Verdict
+	}{{10, results.OK}, {11, results.Invalid}} {
+		paced, full, failed := ok("paced", 1000, 9), ok("full", 100_000, c.late), ok("failed", 10, 1000)
+		failed.out = outcome{sut: wire.EndResult{Verdict: results.Failed}, tg: wire.EndResult{Verdict: results.Failed}}
+		holdTogether([]*starting{full, paced, failed})
+		for _, res := range []*wire.EndResult{&full.out.sut, &full.out.tg} {
+			if bad := c.verdict != results.OK; res.Verdict != c.verdict || bad != strings.Contains(res.Reason,
+				"1.1 % of what paced transferred") || bad != slices.Contains(res.Flags, results.FlagDisturbed) {
+				t.Errorf("%d bytes late: %s %s", c.late, res.Verdict, res.Reason)
+			}
+		}
+		if paced.out.sut.Verdict != results.OK || failed.out.sut.Verdict != results.Failed {
+			t.Error("others are not as they were")
 		}
 	}
 }

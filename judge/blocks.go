@@ -29,6 +29,7 @@ type try struct {
 	place
 	runs []blockRun
 	by   *blockRun // something else spoilt it, so that no run of the try counts; nil: they do
+	old  bool      // its block was made again, or is to be
 }
 
 // blockRun is a run of a block.
@@ -72,6 +73,24 @@ func (b *Blocks) settle() {
 	inRow := map[plan.CellKey]int{}
 	for _, t := range b.tries {
 		t.settle(inRow)
+		t.old = t.old || b.last(t.rep) != t
+	}
+}
+
+// last returns the last try of a repetition; nil: there was none.
+func (b *Blocks) last(rep int) (last *try) {
+	for _, t := range b.tries {
+		if t.rep == rep && (last == nil || t.try > last.try) {
+			last = t
+		}
+	}
+	return last
+}
+
+// Renew has the block of a repetition made again, although nothing spoilt it.
+func (b *Blocks) Renew(rep int) {
+	if t := b.last(rep); t != nil {
+		t.old = true
 	}
 }
 
@@ -96,22 +115,18 @@ func (t *try) settle(inRow map[plan.CellKey]int) {
 // whether it is another one than before: the last one does not count.
 func (b *Blocks) Next(rep int) (number int, again bool) {
 	b.settle()
-	var last *try
-	for _, t := range b.tries {
-		if t.rep == rep && (last == nil || t.try > last.try) {
-			last = t
-		}
-	}
+	last := b.last(rep)
 	switch {
 	case last == nil:
 		return 1, false
-	case last.by == nil:
+	case last.by == nil && !last.old:
 		return last.try, false
 	}
 	return last.try + 1, true
 }
 
-// Settle fails the runs of a journal of whose block something else spoilt another run.
+// Settle fails the runs of a journal of whose block something else spoilt another run, or which was
+// made again for another reason.
 func Settle(recs []results.Record) {
 	var b Blocks
 	for i := range recs {
@@ -123,8 +138,12 @@ func Settle(recs []results.Record) {
 		if r.Warmup || r.Try == 0 || r.Verdict != results.OK {
 			continue
 		}
-		if by := b.at[place{r.Rep, r.Try}].by; by != nil {
-			r.Fail(plan.ByEnvironment, results.BlockSpoilt+": "+by.says, by.fix)
+		switch t := b.at[place{r.Rep, r.Try}]; {
+		case t.by != nil:
+			r.Fail(plan.ByEnvironment, results.BlockSpoilt+": "+t.by.says, t.by.fix)
+		case t.old:
+			r.Fail(plan.ByEnvironment, results.BlockSpoilt+": a start of it was made in part, and all of it again",
+				"nothing: its other try counts")
 		}
 	}
 }

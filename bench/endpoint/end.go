@@ -167,8 +167,9 @@ func (e *End) open() (err error) {
 			return e.named(w.first(), err)
 		}
 	}
-	e.meters.hold(openMeters(e.spec))
-	return nil
+	m := openMeters(e.spec)
+	e.meters.hold(m)
+	return m.fitTurns(e.spec)
 }
 
 // Addr returns the data port's address, of a receiving end.

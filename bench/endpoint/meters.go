@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/cgroup"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/tally"
@@ -30,14 +31,29 @@ type meters struct {
 // openMeters comes after the paths are prepared: those that take queues over restart them, which
 // gives these other NAPI instances.
 func openMeters(s wire.EndSpec) (m meters) {
-	m.pmu = counter.OpenPMU(counter.FS{}, s.MeasureCPUs)
-	m.dram = counter.OpenDRAM(counter.FS{})
-	m.openGroups()
 	m.openPollers(s)
-	m.openTasks(s)
+	// In turns nobody reads these. A program on each task switch, of every end that is open, would
+	// cost the modes that switch often, in others' turns too.
+	if !s.Shares {
+		m.pmu = counter.OpenPMU(counter.FS{}, s.MeasureCPUs)
+		m.dram = counter.OpenDRAM(counter.FS{})
+		m.openGroups()
+		m.openTasks(s)
+	}
 	m.openTally(s)
 	m.nic = watchNIC(s, m.tally.Device())
 	return m
+}
+
+// fitTurns refuses an end with turns whose work is in threads of the kernel that nobody reads at
+// the edges of turns.
+func (m *meters) fitTurns(s wire.EndSpec) error {
+	if !s.Shares || len(m.polledBy.PIDs) == 0 {
+		return nil
+	}
+	return &fault.Unsupported{Mode: s.Mode(), Op: "order: turns: threads poll " + s.Dev +
+		" (threaded NAPI), whose CPU time is not read in turns", Blocked: true,
+		How: "use order: blocks, or end it: echo 0 > /sys/class/net/" + s.Dev + "/threaded"}
 }
 
 func (m *meters) close() {

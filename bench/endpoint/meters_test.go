@@ -3,10 +3,12 @@
 package endpoint
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // Meters are there before the run's time begins, and are the run's: with it they are closed, or
@@ -52,5 +54,27 @@ func TestMetersAreTheRuns(t *testing.T) {
 	}
 	if !told {
 		t.Errorf("%s %s: nothing was read through them", got.Verdict, got.Reason)
+	}
+}
+
+// An end with turns counts nothing that its turns do not read, and refuses threads that poll for
+// its flows: nobody reads what they use in a turn.
+func TestMetersOfTurns(t *testing.T) {
+	spec := rxSpec("tcp", mib)
+	spec.Dev, spec.Shares = "lo", true
+	e, err := Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := &e.meters.m; m.pmu != nil || m.dram != nil || m.groups != nil || m.tasks != nil {
+		t.Error("counters are open that nobody reads")
+	}
+	closeEnd(t, e)
+	m := meters{polledBy: NAPIThreads{PIDs: []int{70}}}
+	if err := m.fitTurns(spec); err == nil || !strings.Contains(fault.Fix(err), "order: blocks") {
+		t.Errorf("threads poll: %v", err)
+	}
+	if spec.Shares = false; m.fitTurns(spec) != nil {
+		t.Error("threads poll for an end without turns, and it is refused")
 	}
 }

@@ -5,10 +5,12 @@ package endpoint
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
@@ -96,13 +98,15 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err != nil {
 		return err
 	}
-	if bytes := t.bytes(); t.res.Turns > 0 {
-		t.res.Late += bytes - t.rest
+	began := t.bytes()
+	if t.res.Turns > 0 {
+		t.res.Late += began - t.rest
 	}
-	if err := t.atPace(ctx, at); err != nil {
+	if err := t.atPace(ctx, at, began); err != nil {
 		return err
 	}
-	if err := t.drain(ctx, at+t.sch.OnNs); err != nil {
+	off := at + t.sch.OnNs
+	if err := t.drain(ctx, off); err != nil {
 		return err
 	}
 	t.rest = t.bytes()
@@ -110,13 +114,17 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err != nil {
 		return err
 	}
+	if late := off + t.sch.DrainNs + wire.TurnReads.Nanoseconds(); before.AtNs > at || after.AtNs > late {
+		t.res.LateCPU++
+	}
 	t.res.Turns++
 	t.sum.Add(before, after)
 	return nil
 }
 
-// atPace reads what passes in the part of a turn in which the flow is at its pace.
-func (t *turnReader) atPace(ctx context.Context, at int64) error {
+// atPace reads what passes in the part of a turn in which the flow is at its pace. Where nothing
+// has come since the turn began, it is not, unless it has a pace with gaps that are longer.
+func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) error {
 	if err := t.napUntil(ctx, at+t.sch.SettleNs); err != nil {
 		return err
 	}
@@ -126,7 +134,12 @@ func (t *turnReader) atPace(ctx context.Context, at int64) error {
 	err := t.napUntil(ctx, off-late)
 	to, toNs := t.read1()
 	t.looked(watch)
-	if half := off - (t.sch.OnNs-t.sch.SettleNs)/2; fromNs > half || toNs > off+late/4 {
+	spec := &t.run.end.spec
+	unsettled := from == began && spec.Role == stream.RX && !spec.Cell.Paced()
+	if unsettled {
+		t.res.Unsettled++
+	}
+	if half := off - (t.sch.OnNs-t.sch.SettleNs)/2; unsettled || fromNs > half || toNs > off+late/4 {
 		t.res.Missed++
 	} else {
 		t.res.PaceNs, t.res.Paced = t.res.PaceNs+toNs-fromNs, t.res.Paced+to-from
@@ -223,15 +236,23 @@ func (t *turnReader) seconds(bytes uint64, window float64) float64 {
 }
 
 // scale makes cores, which are of turns from rest to rest, those of the duration: their product is
-// the CPU time that the turns took.
+// the CPU time that the turns took, and a CPU that had no time left in its turns is full. Load of
+// others stays what it was while turns lasted, by which its gate goes.
 func (t *turnReader) scale(h *results.Host, wallS float64) {
 	if t == nil || h.DurationS == nil || !(*h.DurationS > 0) {
 		return
 	}
 	by := wallS / *h.DurationS
-	all := []*float64{h.CPUBusyCores, h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyU}
+	all := []*float64{h.CPUBusyCores, h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyU, h.IOWaitCores,
+		h.CPUPollerCores}
 	for i := range h.Flows {
-		all = append(all, h.Flows[i].ThreadCores)
+		all = append(all, h.Flows[i].ThreadCores, h.Flows[i].PollerCores)
+	}
+	for i := range h.Metrics {
+		m := &h.Metrics[i]
+		if m.Unit == "cores" && !strings.HasPrefix(m.Name, "foreign_") && !strings.HasPrefix(m.Name, "background_") {
+			all = append(all, &m.Value)
+		}
 	}
 	for _, v := range all {
 		if v != nil {

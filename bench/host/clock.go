@@ -22,6 +22,9 @@ const maxDrift = 100e-6
 // bounds its error.
 type reading struct{ offsetNs, boundNs, atNs int64 }
 
+// ClocksPart bounds by how much the clocks of two machines part in such a time.
+func ClocksPart(d time.Duration) time.Duration { return time.Duration(maxDrift * float64(d)) }
+
 // SyncClock measures the offset of the agent's clock. Clocks of two machines drift apart: a long
 // session repeats it. An older figure is kept while it is the better one. No other call may be
 // under way that needs the figures.

@@ -5,6 +5,9 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/results"
 )
 
 // Ends that an agent may hold at once, and turns that one of them may have.
@@ -12,6 +15,9 @@ const (
 	MostEnds  = 64
 	MostTurns = 10_000
 )
+
+// TurnReads is how long an end has before a turn to read the counters, and as long after it.
+const TurnReads = 2 * time.Millisecond
 
 // EndRef names one of an agent's ends; without it the parameters are of end 0.
 type EndRef struct {
@@ -57,7 +63,13 @@ type TurnsResult struct {
 	PaceNs int64  `json:"pace_ns"`          // of these, the parts at pace whose edges were read in time
 	Paced  uint64 `json:"pace_bytes"`       // what passed in them
 	Missed int    `json:"missed,omitempty"` // turns whose part at pace was not
-	Late   uint64 `json:"late_bytes"`       // what passed between turns
+	// Unsettled are those missed ones in which nothing had come when the flow was to be at its
+	// pace.
+	Unsettled int    `json:"unsettled,omitempty"`
+	Late      uint64 `json:"late_bytes"` // what passed between turns
+	// LateCPU are turns before or after which the CPU time was read late: in the turn, or in the
+	// next one.
+	LateCPU int `json:"late_cpu,omitempty"`
 	// DrainedNs is after how long all that was under way at a turn's end had arrived, of nine of
 	// ten turns; those in which it had not by DrainNs count as twice that.
 	DrainedNs int64 `json:"drained_ns"`
@@ -67,8 +79,50 @@ type TurnsResult struct {
 // Check refuses what no turns come to.
 func (t *TurnsResult) Check() error {
 	if t.Turns < 0 || t.Turns > MostTurns || t.Missed < 0 || t.Missed > t.Turns || t.PaceNs < 0 || t.PaceNs > mostNs ||
+		t.LateCPU < 0 || t.LateCPU > t.Turns || t.Unsettled < 0 || t.Unsettled > t.Missed ||
 		t.MeanNs < 0 || t.MeanNs > mostNs || t.DrainedNs < 0 || t.DrainedNs > mostNs {
 		return fmt.Errorf("%d turns, %d of them missed, %d ns at pace", t.Turns, t.Missed, t.PaceNs)
+	}
+	return nil
+}
+
+// InWindow counts the turns that are in the window: those before it are the ramp.
+func (s *Schedule) InWindow() (n int) {
+	if s.Turns == nil {
+		return 0
+	}
+	for _, at := range s.Turns.AtNs {
+		if at >= s.FromNs {
+			n++
+		}
+	}
+	return n
+}
+
+// CheckTurns refuses turns that are not those of the schedule. A run that is well had all of them.
+func (s *Schedule) CheckTurns(r *EndResult) error {
+	asked, t, ok := s.Turns, r.Turns, r.Verdict == results.OK
+	switch {
+	case t == nil && asked != nil && ok:
+		return errors.New("nothing of the turns that were asked for")
+	case t == nil:
+		return nil
+	case asked == nil:
+		return fmt.Errorf("%d turns that nobody asked for", t.Turns)
+	}
+	n, window := s.InWindow(), s.ToNs-s.FromNs
+	switch {
+	case t.Turns > n || ok && t.Turns != n:
+		return fmt.Errorf("%d turns instead of %d", t.Turns, n)
+	case t.PaceNs > int64(t.Turns-t.Missed)*asked.OnNs:
+		return fmt.Errorf("%d ns at pace in %d turns of %d ns", t.PaceNs, t.Turns-t.Missed, asked.OnNs)
+	case t.MeanNs > 2*window/int64(max(t.Turns, 1)):
+		return fmt.Errorf("%d turns of %d ns in a window of %d ns", t.Turns, t.MeanNs, window)
+	case t.DrainedNs > 2*asked.DrainNs:
+		return fmt.Errorf("%d ns until all had come, of %d", t.DrainedNs, asked.DrainNs)
+	case ok && t.Paced > r.Window.Bytes, t.Paced > r.Total.Bytes:
+		return fmt.Errorf("%d bytes at pace, and %d in the window of a flow of %d", t.Paced, r.Window.Bytes,
+			r.Total.Bytes)
 	}
 	return nil
 }

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/results"
 )
 
 // Turns that overlap, have no length, or are too many are refused.
@@ -32,7 +35,45 @@ func TestTurnsCheck(t *testing.T) {
 			t.Errorf("%s: %v", say, err)
 		}
 	}
+	if err := (&TurnsResult{Turns: 3, LateCPU: 4}).Check(); err == nil {
+		t.Error("more turns read late than there were")
+	}
 	if err := (&TurnsResult{Turns: 3, Missed: 4}).Check(); err == nil {
 		t.Error("more turns missed than there were")
+	}
+}
+
+// What an agent says of turns is held against those that it was given.
+func TestTurnsOfSchedule(t *testing.T) {
+	s := Schedule{FromNs: 150, ToNs: 400, Turns: &Turns{AtNs: []int64{100, 200, 300}, OnNs: 60, DrainNs: 10}}
+	good := func() *EndResult {
+		return &EndResult{Verdict: results.OK, Total: stream.Counters{Bytes: 1000}, Window: stream.Counters{Bytes: 700},
+			Turns: &TurnsResult{Turns: 2, PaceNs: 110, Paced: 650, MeanNs: 75, DrainedNs: 20}}
+	}
+	if err := s.CheckTurns(good()); err != nil || s.InWindow() != 2 {
+		t.Fatal(s.InWindow(), err)
+	}
+	for say, spoil := range map[string]func(*EndResult){
+		"nothing of the turns": func(r *EndResult) { r.Turns = nil },
+		"1 turns instead of 2": func(r *EndResult) { r.Turns.Turns, r.Turns.PaceNs = 1, 55 },
+		"3 turns instead of 2": func(r *EndResult) { r.Verdict, r.Turns.Turns = results.Failed, 3 },
+		"121 ns at pace":       func(r *EndResult) { r.Turns.PaceNs = 121 },
+		"110 ns at pace in 1":  func(r *EndResult) { r.Turns.Missed = 1 },
+		"of 251 ns":            func(r *EndResult) { r.Turns.MeanNs = 251 },
+		"21 ns until all":      func(r *EndResult) { r.Turns.DrainedNs = 21 },
+		"701 bytes at pace":    func(r *EndResult) { r.Turns.Paced = 701 },
+	} {
+		r := good()
+		spoil(r)
+		if err := s.CheckTurns(r); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%s: %v", say, err)
+		}
+	}
+	failed := EndResult{Verdict: results.Failed}
+	if err := s.CheckTurns(&failed); err != nil {
+		t.Errorf("a run that failed before its turns: %v", err)
+	}
+	if err := (&Schedule{}).CheckTurns(good()); err == nil {
+		t.Error("turns that nobody asked for")
 	}
 }

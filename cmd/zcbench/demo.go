@@ -135,8 +135,11 @@ func (f *demoFlags) begin(cmd *cobra.Command, layout string) {
 	if layout != "" {
 		layout = cli.Indented("", "", layout)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\n%sChecking what this kernel can run ...\n", where,
-		layout)
+	how := "one after another"
+	if f.Spec.TurnLength() > 0 {
+		how = "which take turns"
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, %s.\n%sChecking what this kernel can run ...\n", where, how, layout)
 }
 
 // comparable reports whether runs of more than one cell count.

@@ -32,9 +32,7 @@ type CPUSnapshot struct {
 // that file may be one of lxcfs, which has the container's times in it and counts others' as
 // idle: then the error is a [kernelfile.NotKernels].
 func ReadCPU(fs FS) (CPUSnapshot, error) {
-	cmdline := line(fs.procPath("cmdline"))
-	s := CPUSnapshot{SampledIdle: sampledIdle(cmdline), PolledIdle: slices.Contains(strings.Fields(cmdline),
-		"idle=poll")}
+	s := idleOf(line(fs.procPath("cmdline")))
 	f, err := kernelfile.Open(fs.procPath("stat"))
 	if err != nil {
 		return s, fmt.Errorf("read cpu columns: %w", mounted(err))
@@ -68,6 +66,12 @@ func wholeLines(b []byte, full bool) []byte {
 		return b
 	}
 	return b[:bytes.LastIndexByte(b, '\n')+1]
+}
+
+// idleOf returns what the kernel's command line says of idle time.
+func idleOf(cmdline string) CPUSnapshot {
+	return CPUSnapshot{SampledIdle: sampledIdle(cmdline), PolledIdle: slices.Contains(strings.Fields(cmdline),
+		"idle=poll")}
 }
 
 // sampledIdle reports whether the command line turns the measured idle time off

@@ -14,6 +14,7 @@ func (s *CPUSum) Add(before, after CPUSnapshot) {
 	s.to.AtNs += after.AtNs - before.AtNs
 	s.from.ReadNs, s.to.ReadNs = max(s.from.ReadNs, before.ReadNs), max(s.to.ReadNs, after.ReadNs)
 	s.to.SampledIdle = s.to.SampledIdle || before.SampledIdle || after.SampledIdle
+	s.to.PolledIdle = s.to.PolledIdle || before.PolledIdle || after.PolledIdle
 	for _, b := range before.CPUs {
 		a := find(after.CPUs, b.CPU)
 		if a == nil {

@@ -23,6 +23,7 @@ type TurnReader struct {
 	stat, softnet *os.File
 	threads       []turnThread
 	buf           []byte
+	idle          CPUSnapshot // what is known of idle time, and nothing else
 }
 
 // turnThread is a thread of this process, and its schedstat; nil: there is none.
@@ -43,7 +44,8 @@ type TurnReading struct {
 
 // OpenTurns opens the counters of CPUs, of these threads of this process, and of the backlog.
 func OpenTurns(tids []int) (_ *TurnReader, err error) {
-	t, fs := &TurnReader{buf: make([]byte, statBufLen)}, FS{}
+	fs := FS{}
+	t := &TurnReader{buf: make([]byte, statBufLen), idle: idleOf(line(fs.procPath("cmdline")))}
 	defer func() {
 		if err != nil {
 			t.Close()
@@ -102,6 +104,7 @@ func (t *TurnReader) Read() (out TurnReading, err error) {
 	if out.softnet, err = parseSoftnet(t.buf[:n]); err != nil {
 		return out, err
 	}
+	out.cpu = t.idle
 	from := Monotonic()
 	n, err = t.stat.ReadAt(t.buf, 0)
 	to := Monotonic()

@@ -42,6 +42,26 @@ func TestTurnSum(t *testing.T) {
 	}
 }
 
+// A kernel whose idle column lies says so of the turns too.
+func TestTurnsOfSampledIdle(t *testing.T) {
+	r := TurnReader{idle: idleOf("quiet nohz=off idle=poll")}
+	var s TurnSum
+	s.Add(TurnReading{cpu: r.idle}, TurnReading{cpu: r.idle})
+	var from, to Snapshot
+	if s.Between(&from, &to); !to.CPU.SampledIdle || !to.CPU.PolledIdle {
+		t.Errorf("%+v", to.CPU)
+	}
+	o, err := OpenTurns(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	o.idle.PolledIdle = true
+	if got, err := o.Read(); err != nil || !got.cpu.PolledIdle || len(got.cpu.CPUs) == 0 {
+		t.Errorf("%+v, %v", got.cpu, err)
+	}
+}
+
 func TestParseSoftnet(t *testing.T) {
 	rows, err := parseSoftnet([]byte("0000000a 00000001 00000002 0 0 0 0 0 0 00000003 00000004 00000005 00000007\n" +
 		"000000ff 0 0 0 0 0 0 0 0 0 0\n"))

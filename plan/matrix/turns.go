@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // order is how runs follow each other.
@@ -28,6 +30,10 @@ const (
 	// A group has no more cells, and a cell no more turns, than agents take.
 	mostGroup = 32
 	mostTurns = 5000
+	// A start lasts no longer than clocks of two hosts stay together for: they part by 60 ms in it.
+	mostStart = 10 * time.Minute
+	// turnOverhead is about what a turn takes beside its length.
+	turnOverhead = 20 * time.Millisecond
 )
 
 func parseOrder(s string) (order, error) {
@@ -81,6 +87,10 @@ func (s *Spec) TurnsFit() error {
 			}
 		}
 	}
+	if err := s.gatesFitTurns(); err != nil {
+		return err
+	}
+	n := 2 * (RoundsOf(max(s.Duration, s.WarmupDuration), s.TurnLength()) + RoundsOf(s.RampUp, s.TurnLength()))
 	for _, g := range s.groups() {
 		if len(g) > mostGroup {
 			return fmt.Errorf(
@@ -91,11 +101,34 @@ func (s *Spec) TurnsFit() error {
 			return fmt.Errorf("port %s: %d cells take turns, each with a port of its own from this one on",
 				strconv.Itoa(s.Port), len(g))
 		}
+		if last := time.Duration(len(g)*n) * (s.TurnLength() + turnOverhead); n <= mostTurns && last > mostStart {
+			return fmt.Errorf(
+				"%d cells that take turns for %v each would last %v, and the hosts' clocks part meanwhile: "+
+					"at most %v may be: use fewer cells, a shorter duration, or order: blocks", len(g), s.Duration,
+				last.Round(time.Second), mostStart)
+		}
 	}
-	if n := 2 * (RoundsOf(max(s.Duration, s.WarmupDuration), s.TurnLength()) + RoundsOf(s.RampUp, s.TurnLength())); n >
-		mostTurns {
+	if n > mostTurns {
 		return fmt.Errorf("a duration of %v makes %d turns of %v, at most %d may be: use longer turns", s.Duration, n,
 			s.TurnLength(), mostTurns)
+	}
+	return nil
+}
+
+// unjudgedInTurns are the gates whose counters are of the whole host or interface, and not read in
+// turns.
+var unjudgedInTurns = []string{"throttled", "drops_per_gb", "counters"}
+
+// gatesFitTurns refuses gates that were asked for and that turns cannot judge by.
+func (s *Spec) gatesFitTurns() error {
+	for i := range plan.Limits {
+		l := &plan.Limits[i]
+		v := *l.At(&s.Gates)
+		asked := v != nil && (s.Gates.Asks(l.Key) || !l.Marks() && *v != l.Default)
+		if asked && slices.Contains(unjudgedInTurns, l.Key) {
+			return fmt.Errorf("gate %s cannot be judged in turns: its counters would be of all cells of the group: "+
+				"use order: blocks, or leave it out", l.Key)
+		}
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
 	next := map[plan.CellKey]int{} // repetition after the last one that was tried
-	tries := triesOf(have)
+	tries := triesOf(have, replace)
 	counts := slices.Clone(have)
 	judge.Settle(counts)
 	for _, r := range counts {
@@ -149,7 +149,6 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 			refused[slot{k, r.Rep}] = r.Verdict == results.Unsupported
 		}
 	}
-	given := func(p matrix.Run) bool { return !p.Warmup && tries[p.Rep] > replace+1 } // up: what is left counts no more
 	// a cell of a replay: each warms up for itself
 	type played struct {
 		cell   plan.CellKey
@@ -159,7 +158,7 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	for _, p := range planned {
 		k := p.Cell.Key()
 		switch {
-		case p.Warmup || given(p) || made[slot{k, p.Rep}]:
+		case p.Warmup || made[slot{k, p.Rep}]:
 		case enough.ended(k, next[k]):
 			spared++
 		default:
@@ -169,15 +168,16 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	for _, p := range planned {
 		k := p.Cell.Key()
 		at := slot{k, p.Rep}
-		if open[played{k, p.Replay}] && !given(p) && (p.Warmup || !made[at] || refused[at]) {
+		if open[played{k, p.Replay}] && (p.Warmup || !made[at] || refused[at]) {
 			left = append(left, p)
 		}
 	}
 	return left, spared
 }
 
-// triesOf finds which try of its block each repetition is to be made as, or was.
-func triesOf(have []results.Record) map[int]int {
+// triesOf finds which try of its block each repetition is to be made as, or was, where it is made
+// again so many times.
+func triesOf(have []results.Record, replace int) map[int]int {
 	var blocks judge.Blocks
 	tries := map[int]int{}
 	for i := range have {
@@ -186,7 +186,7 @@ func triesOf(have []results.Record) map[int]int {
 		}
 	}
 	for rep := range tries {
-		tries[rep], _ = blocks.Next(rep)
+		tries[rep], _ = blocks.Next(rep, replace)
 	}
 	return tries
 }

@@ -12,11 +12,12 @@ import (
 )
 
 // Blocks are the tries of a plan's blocks, in the order in which they were begun. Where something
-// else on the hosts spoilt a run, no run of that try counts: which runs do must not depend on the
-// cell, because a cell whose runs are longer, or use more CPUs, is hit more often, and what hits it
-// goes with how fast the machine is just then. A cell that is spoilt time after time while others
-// are not has something of its own: from then on it does not count where it is spoilt, and the
-// others do.
+// else on the hosts spoilt a run, its whole block is made again, and of a block the last try
+// counts, but for the runs of it that are spoilt. Which runs stand beside each other must not
+// depend on the cell, because a cell whose runs are longer, or use more CPUs, is hit more often,
+// and what hits it goes with how fast the machine is just then: cells are compared by the blocks
+// that have an unspoilt run of both. A cell that is spoilt time after time while others are not has
+// something of its own: from then on no block is made again for it.
 type Blocks struct {
 	tries []*try
 	at    map[place]*try
@@ -28,7 +29,7 @@ type place struct{ rep, try int }
 type try struct {
 	place
 	runs []blockRun
-	by   *blockRun // something else spoilt it, so that no run of the try counts; nil: they do
+	by   *blockRun // spoilt, for which the block is made again; nil: it is not
 }
 
 // blockRun is a run of a block.
@@ -41,7 +42,7 @@ type blockRun struct {
 }
 
 // hopeless is how many runs of a cell in a row must be spoilt, each time with another of its block
-// that was not, until it no longer takes its blocks with it.
+// that was not, until no block is made again for it.
 const hopeless = 3
 
 // Add takes a run into account. Those of no block, as warm-ups are, and those of older journals, in
@@ -67,7 +68,7 @@ func (b *Blocks) Add(r *results.Record) {
 	t.runs = append(t.runs, x)
 }
 
-// settle finds out which tries count.
+// settle finds out after which tries a block is to be made again.
 func (b *Blocks) settle() {
 	inRow := map[plan.CellKey]int{}
 	for _, t := range b.tries {
@@ -92,39 +93,50 @@ func (t *try) settle(inRow map[plan.CellKey]int) {
 	}
 }
 
-// Next returns the number of the try that a block of a repetition is to be made as, from 1, and
-// whether it is another one than before: the last one does not count.
-func (b *Blocks) Next(rep int) (number int, again bool) {
-	b.settle()
-	var last *try
+// last finds the last try of a repetition; nil: there is none.
+func (b *Blocks) last(rep int) (last *try) {
 	for _, t := range b.tries {
 		if t.rep == rep && (last == nil || t.try > last.try) {
 			last = t
 		}
 	}
-	switch {
-	case last == nil:
-		return 1, false
-	case last.by == nil:
-		return last.try, false
-	}
-	return last.try + 1, true
+	return last
 }
 
-// Settle fails the runs of a journal of whose block something else spoilt another run.
+// Next returns the number of the try that a block of a repetition is to be made as, from 1, where
+// it is made again so many times, and whether it is another one than before.
+func (b *Blocks) Next(rep, replace int) (number int, again bool) {
+	b.settle()
+	switch last := b.last(rep); {
+	case last == nil:
+		return 1, false
+	case last.by == nil || last.try > replace:
+		return last.try, false
+	default:
+		return last.try + 1, true
+	}
+}
+
+// Settle fails the runs of a journal whose block was made again later.
 func Settle(recs []results.Record) {
 	var b Blocks
 	for i := range recs {
 		b.Add(&recs[i])
 	}
 	b.settle()
+	last := map[int]int{}
+	for _, t := range b.tries {
+		last[t.rep] = max(last[t.rep], t.try)
+	}
 	for i := range recs {
 		r := &recs[i]
-		if r.Warmup || r.Try == 0 || r.Verdict != results.OK {
+		if r.Warmup || r.Verdict != results.OK || r.Try == last[r.Rep] || r.Try == 0 {
 			continue
 		}
+		reason, fix := results.BlockSpoilt, ""
 		if by := b.at[place{r.Rep, r.Try}].by; by != nil {
-			r.Fail(plan.ByEnvironment, results.BlockSpoilt+": "+by.says, by.fix)
+			reason, fix = reason+": "+by.says, by.fix
 		}
+		r.Fail(plan.ByEnvironment, reason, fix)
 	}
 }

@@ -353,12 +353,11 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 	if !okA || !okB {
 		return d, false
 	}
-	theirs, ours := paired(a, b)
-	if len(ours) == 0 {
+	if a, b = paired(a, b); len(a) == 0 {
 		return d, false
 	}
-	d = Difference{NA: n[0], NB: n[1], Pairs: len(ours)}
-	pairs := Pairs(ours, theirs)
+	d = Difference{NA: n[0], NB: n[1], Pairs: len(a)}
+	pairs := Pairs(valuesOf(b), valuesOf(a))
 	d.Ratio = &Ratio{Value: pairs.Estimate}
 	if pairs.HasInterval() {
 		d.Ratio.Lo, d.Ratio.Hi = &pairs.Lo, &pairs.Hi
@@ -371,9 +370,10 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 // pairOfBlocks reduces a run to what tells pairs of blocks apart.
 func pairOfBlocks(r Run) Run { return Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep / 2} }
 
-// paired returns the values at the places that both have; both must be in the order of places.
-func paired(a, b []Run) (va, vb []float64) {
-	va, vb = make([]float64, 0, len(b)), make([]float64, 0, len(b))
+// paired returns the runs at the places that both have; both must be in the order of places. The
+// others say nothing: a block may have one run alone because it was a bad one.
+func paired(a, b []Run) (x, y []Run) {
+	x, y = make([]Run, 0, len(a)), make([]Run, 0, len(b))
 	for i, k := 0, 0; i < len(a) && k < len(b); {
 		switch c := place(a[i], b[k]); {
 		case c < 0:
@@ -381,11 +381,11 @@ func paired(a, b []Run) (va, vb []float64) {
 		case c > 0:
 			k++
 		default:
-			va, vb = append(va, a[i].Value), append(vb, b[k].Value)
+			x, y = append(x, a[i]), append(y, b[k])
 			i, k = i+1, k+1
 		}
 	}
-	return va, vb
+	return x, y
 }
 
 // strataOf sorts logarithms by strata; of tells a run's, and runs of one stratum stand one

@@ -122,11 +122,10 @@ func shiftOfBlocks(a, b []Run) (s Shift, ok bool) {
 	if !okA || !okB {
 		return s, false
 	}
-	va, vb := paired(a, b)
-	if len(va) == 0 {
+	if a, b = paired(a, b); len(a) == 0 {
 		return s, false
 	}
-	s = shiftOfPairs(va, vb)
+	s = shiftOfPairs(valuesOf(a), valuesOf(b))
 	s.NA, s.NB = n[0], n[1]
 	s.P, s.Least = permuteBlocks(plainStrata(a, b, pairOfBlocks))
 	s.Warnings = tooFew(s.NA, s.NB, s.Pairs)

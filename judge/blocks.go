@@ -117,8 +117,10 @@ func (b *Blocks) Next(rep, replace int) (number int, again bool) {
 	}
 }
 
-// Settle fails the runs of a journal whose block was made again later.
+// Settle fails the runs of a journal whose block was made again later, and lets those count again
+// that earlier versions left out for their CPU frequency.
 func Settle(recs []results.Record) {
+	unselect(recs)
 	var b Blocks
 	for i := range recs {
 		b.Add(&recs[i])

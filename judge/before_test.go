@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Runs that an earlier version left out for their clock count, and those in their place do not; what
-// others' load spoilt is as it was.
+// Runs that an earlier version left out for their clock count, and those in their place do not;
+// what others' load spoilt is as it was.
 func TestUnselect(t *testing.T) {
 	const slow = "SUT: the CPU frequency is 2400 MHz, that of the cell's runs 3000 MHz (median; limit 2 %)"
 	recs := []results.Record{

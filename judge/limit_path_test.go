@@ -76,7 +76,8 @@ func TestPathLimit(t *testing.T) {
 			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: measure.MetricBusiestPoller, Value: .9})
 		}, ""},
 		"the receiver dropped": {func(r *results.Record, _ *results.Flow) { r.SUT.RXDrops = new(uint64(1)) }, ""},
-		"it dropped none":      {func(r *results.Record, _ *results.Flow) { r.SUT.RXDrops = new(uint64(0)) }, plan.ByPath},
+		"it dropped none": {func(r *results.Record, _ *results.Flow) { r.SUT.RXDrops = new(uint64(0)) },
+			plan.ByPath},
 		"its NIC had no buffer": {func(r *results.Record, _ *results.Flow) {
 			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: "qstats_rx0_alloc_fail", Value: 3})
 		}, ""},

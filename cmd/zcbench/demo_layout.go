@@ -81,7 +81,8 @@ func canPlace(spec *matrix.Spec) (err error) {
 }
 
 // cpusOfEnds lists the CPUs that the threads of both ends will have on one machine, out of those
-// that there are: those that are named, or else for the SUT the last ones, and for the TG the first.
+// that there are: those that are named, or else for the SUT the last ones, and for the TG the
+// first.
 func cpusOfEnds(spec *matrix.Spec, cpus []int) []int {
 	n := 1
 	for i := range spec.Cells {

@@ -276,6 +276,10 @@ func (p preview) time(w io.Writer) {
 			s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
+	if most := p.spec.Gates.Replacements(); most > 0 && n > 0 {
+		fmt.Fprintf(w, "blocks of which something else on the hosts disturbs a run add to it: each is made again, "+
+			"whole, up to %s\n", counted(most, "time", "times"))
+	}
 	p.searches(w, s, planned)
 	_, anew := s.countRests(planned)
 	again := ""

@@ -47,7 +47,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, snapshots *hostSnaps
 		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary,
 		Against: s.Against,
 		About:   s.About, BetweenBoots: s.BetweenBoots, BetweenBootsOf: s.BetweenBootsOf,
-		BetweenStarts: s.BetweenStarts, File: s.File, Played: played}}, nil
+		BetweenStarts: s.BetweenStarts, File: s.File, Short: s.Short, Played: played}}, nil
 }
 
 // found asks for a host's environment as it was found, with the interface dev of the flow; "" is

@@ -13,7 +13,7 @@ import (
 )
 
 // again makes blocks of a plan again, in their place, of which something else on the hosts has
-// spoilt a run: which runs count must not depend on their cells ([judge.Blocks]). Runs of no block,
+// spoilt a run, and of a block the last try counts ([judge.Blocks]). Runs of no block,
 // those of a calibration, are made again alone. Nil makes none again.
 type again struct {
 	Most  int           // of the plan's runs; 0: as many as there are
@@ -22,7 +22,8 @@ type again struct {
 	Plan  []matrix.Run  // whole, for a block of which some runs were made before; nil: none was
 
 	blocks judge.Blocks
-	spoilt map[slot]int // tries of runs of no block that something else spoilt
+	spoilt map[slot]int  // tries of runs of no block that something else spoilt
+	alone  map[slot]bool // runs that count of a journal in which each was made again alone
 	begun  time.Time
 	made   int // again, since then
 }
@@ -57,8 +58,7 @@ func (a *again) block(left []matrix.Run) []matrix.Run {
 
 // play makes what [again.block] returned, each run, or those of cells that take turns, as turn
 // does: it reports whether to make some of no block again. A block is made again as a whole, at
-// most so many times; repeat hears of each of its runs before. It returns the runs of a block that
-// counts.
+// most so many times; repeat hears of each of its runs before. It returns the runs of its last try.
 func (a *again) play(runs []matrix.Run, replace int, repeat func(matrix.Run),
 	turn func([]matrix.Run) (made []results.Record, again bool, err error)) (count []results.Record, err error) {
 	if !a.ofBlock(runs[0]) {
@@ -70,18 +70,18 @@ func (a *again) play(runs []matrix.Run, replace int, repeat func(matrix.Run),
 		return nil, nil
 	}
 	rep := runs[0].Rep
-	number, _ := a.blocks.Next(rep)
+	number, _ := a.blocks.Next(rep, replace)
 	for {
 		if count, err = a.try(runs, number, turn); err != nil {
 			return nil, err
 		}
-		next, again := a.blocks.Next(rep)
+		next, again := a.blocks.Next(rep, replace)
 		if !again {
 			return count, nil
 		}
 		whole := a.whole(runs)
-		if next > replace+1 || !a.may(len(whole)) {
-			return nil, nil
+		if !a.may(len(whole)) {
+			return count, nil
 		}
 		number, runs = next, whole
 		for _, p := range runs {
@@ -114,10 +114,11 @@ func (a *again) try(runs []matrix.Run, number int,
 	return count, nil
 }
 
-// whole returns all runs of a block, also those that an earlier session made.
+// whole returns all runs of a block, also those that an earlier session made, but for those that
+// count whatever becomes of it.
 func (a *again) whole(runs []matrix.Run) (all []matrix.Run) {
 	for _, p := range a.Plan {
-		if a.ofBlock(p) && p.Rep == runs[0].Rep {
+		if a.ofBlock(p) && p.Rep == runs[0].Rep && !a.alone[slot{p.Cell.Key(), p.Rep}] {
 			all = append(all, p)
 		}
 	}
@@ -144,10 +145,18 @@ func (a *again) wants(rec *results.Record, replace int) bool {
 
 // know takes note of a run that a journal has.
 func (a *again) know(rec *results.Record, replace int) {
-	if a != nil {
-		a.blocks.Add(rec)
-		a.spoils(rec, replace)
+	if a == nil {
+		return
 	}
+	a.blocks.Add(rec)
+	again := a.spoils(rec, replace)
+	if rec.Try > 0 || rec.Warmup || again || rec.Verdict != results.OK && rec.Verdict != results.Invalid {
+		return
+	}
+	if a.alone == nil {
+		a.alone = map[slot]bool{}
+	}
+	a.alone[slot{rec.Cell.Key(), rec.Rep}] = true
 }
 
 // renew has a block made again whole, of which a journal has only a part.

@@ -49,7 +49,7 @@ func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matri
 	s.Journal = w
 	e.saidThen(j.Records)
 	s.know(j.Records)
-	for _, rep := range splitStarts(plan, j.Records) {
+	for _, rep := range splitStarts(plan, j.Records, s.Gates.Replacements()) {
 		s.Again.renew(rep)
 	}
 	left, spared := remaining(plan, j.Records, s.Enough, s.Gates.Replacements())
@@ -129,11 +129,11 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
 	next := map[plan.CellKey]int{} // repetition after the last one that was tried
-	tries := triesOf(have)
+	tries := triesOf(have, replace)
 	counts := slices.Clone(have)
 	judge.Settle(counts)
-	for _, rep := range splitStarts(planned, counts) {
-		tries[rep]++
+	for _, rep := range splitStarts(planned, counts, replace) {
+		tries[rep] = min(tries[rep]+1, replace+1)
 	}
 	together := map[start]bool{}
 	for _, r := range counts {
@@ -156,7 +156,6 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 			refused[slot{k, r.Rep}] = r.Verdict == results.Unsupported
 		}
 	}
-	given := func(p matrix.Run) bool { return !p.Warmup && tries[p.Rep] > replace+1 } // up: what is left counts no more
 	// a cell of a replay: each warms up for itself
 	type played struct {
 		cell   plan.CellKey
@@ -169,7 +168,7 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 			together[startOf(p)] = true
 		}
 		switch {
-		case p.Warmup || given(p) || made[slot{k, p.Rep}]:
+		case p.Warmup || made[slot{k, p.Rep}]:
 		case enough.ended(k, next[k]):
 			spared++
 		default:
@@ -179,8 +178,8 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	for _, p := range planned {
 		k := p.Cell.Key()
 		at := slot{k, p.Rep}
-		if open[played{k, p.Replay}] && !given(p) && (p.Warmup || !made[at] ||
-			refused[at] && (p.Group == 0 || !together[startOf(p)])) { // it would take turns with nobody
+		if open[played{k, p.Replay}] && (p.Warmup || (!made[at] || refused[at]) &&
+			(p.Group == 0 || !together[startOf(p)])) { // it would take turns with nobody
 			left = append(left, p)
 		}
 	}
@@ -195,8 +194,8 @@ func startOf(p matrix.Run) start { return start{p.Rep, p.Group} }
 // splitStarts finds the repetitions that have a start of which only some runs were made: the
 // session ended while they were written, or one failed. The others would take turns without those,
 // so that their block is made again as another try.
-func splitStarts(planned []matrix.Run, have []results.Record) (reps []int) {
-	tries, was := triesOf(have), map[slot]results.Verdict{}
+func splitStarts(planned []matrix.Run, have []results.Record, replace int) (reps []int) {
+	tries, was := triesOf(have, replace), map[slot]results.Verdict{}
 	for i := range have {
 		if r := &have[i]; !r.Warmup && r.Try > 0 && r.Try == tries[r.Rep] {
 			was[slot{r.Cell.Key(), r.Rep}] = r.Verdict
@@ -222,8 +221,9 @@ func splitStarts(planned []matrix.Run, have []results.Record) (reps []int) {
 	return reps
 }
 
-// triesOf finds which try of its block each repetition is to be made as, or was.
-func triesOf(have []results.Record) map[int]int {
+// triesOf finds which try of its block each repetition is to be made as, or was, where it is made
+// again so many times.
+func triesOf(have []results.Record, replace int) map[int]int {
 	var blocks judge.Blocks
 	tries := map[int]int{}
 	for i := range have {
@@ -232,7 +232,7 @@ func triesOf(have []results.Record) map[int]int {
 		}
 	}
 	for rep := range tries {
-		tries[rep], _ = blocks.Next(rep)
+		tries[rep], _ = blocks.Next(rep, replace)
 	}
 	return tries
 }

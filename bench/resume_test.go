@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,8 +80,7 @@ func TestRemainingSpoilt(t *testing.T) {
 }
 
 // A block of which something else spoilt a run is made again whole, also where the session ended in
-// between, until it has been replaced twice: then what is left of it would not count either. A try
-// that the session's end cut short goes on.
+// between, until it has been replaced twice. A try that the session's end cut short goes on.
 func TestRemainingBlocks(t *testing.T) {
 	cells := []plan.Cell{cell("tcp", "tcp"), cell("uring", "tcp"), cell("tcp", "sendfile")}
 	planned := matrix.Interleave(cells, 2, false, 1)
@@ -93,8 +93,8 @@ func TestRemainingBlocks(t *testing.T) {
 		"oxo o":       "0.2 0.2 1.1 1.1 1.1",
 		"oxo xoo":     "0.3 0.3 0.3 1.1 1.1 1.1",
 		"oxo xoo oox": "1.1 1.1 1.1",
-		"oxo xoo x":   "1.1 1.1 1.1",
-		"oxo oxo oxo": "1.1 1.1 1.1", // a cell that is always spoilt goes alone, and the others count
+		"oxo xoo x":   "0.3 0.3 1.1 1.1 1.1",
+		"oxo oxo oxo": "1.1 1.1 1.1",
 	} {
 		var have []results.Record
 		for i, try := range strings.Fields(tries) {
@@ -124,6 +124,34 @@ func TestRemainingBlocks(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: %s, want %s", tries, got, want)
 		}
+	}
+}
+
+// Of a journal in which runs were made again alone, those that count stay, and are not made again
+// with their blocks.
+func TestRemainingOfBefore(t *testing.T) {
+	cells := []plan.Cell{cell("tcp", "tcp"), cell("uring", "tcp"), cell("tcp", "sendfile")}
+	planned := matrix.Interleave(cells, 1, false, 1)
+	have := []results.Record{{Cell: planned[0].Cell, Verdict: results.OK},
+		{Cell: planned[1].Cell, Verdict: results.Invalid, Gate: plan.ByEnvironment}}
+	s := Session{Again: &again{Plan: planned}}
+	s.know(have)
+	left, _ := remaining(planned, have, nil, 2)
+	var got []string
+	if _, err := s.Again.play(s.Again.block(left), 2, func(matrix.Run) {},
+		func(ps []matrix.Run) ([]results.Record, bool, error) {
+			got = append(got, fmt.Sprint(ps[0].Cell.ID, ".", ps[0].Try))
+			r := results.Record{Cell: ps[0].Cell, Rep: ps[0].Rep, Try: ps[0].Try, Verdict: results.OK}
+			if len(got) == 1 {
+				r.Fail(plan.ByEnvironment, "foreign load", "")
+			}
+			return []results.Record{r}, false, nil
+		}); err != nil {
+		t.Fatal(err)
+	}
+	one, two := planned[1].Cell.ID, planned[2].Cell.ID
+	if want := []string{one + ".1", two + ".1", one + ".2", two + ".2"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -424,7 +452,7 @@ func TestRemainingStarts(t *testing.T) {
 		}
 		s := Session{Again: &again{Plan: planned}}
 		s.know(have)
-		for _, rep := range splitStarts(planned, have) {
+		for _, rep := range splitStarts(planned, have, 2) {
 			s.Again.renew(rep)
 		}
 		left, _ := remaining(planned, have, nil, 2)

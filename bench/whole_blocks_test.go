@@ -79,7 +79,7 @@ func TestWholeBlocksAreFair(t *testing.T) {
 			}
 			runs += len(h.j.Records)
 			row := &r.Rows[0]
-			if !alone && row.Diff.NA != row.Diff.NB {
+			if !alone && min(row.Diff.NA, row.Diff.NB) < 12 {
 				lost++
 			}
 			if q := row.Diff.Ratio; q != nil {
@@ -93,7 +93,7 @@ func TestWholeBlocksAreFair(t *testing.T) {
 		mean := sum / float64(n)
 		se := math.Sqrt((squares/float64(n) - mean*mean) / float64(n))
 		t.Logf("alone %v: B/A is off by %+.3f %% (standard error %.3f %%), %d of %d have a verdict, %.1f runs each, "+
-			"a cell went alone in %d", alone, 100*mean, 100*se, told, rounds, float64(runs)/float64(rounds), lost)
+			"runs are left out in %d", alone, 100*mean, 100*se, told, rounds, float64(runs)/float64(rounds), lost)
 		if alone {
 			if mean < .003 {
 				t.Errorf("runs that are made again alone have no bias, %g: this test shows nothing", mean)

@@ -12,11 +12,12 @@ import (
 )
 
 // Blocks are the tries of a plan's blocks, in the order in which they were begun. Where something
-// else on the hosts spoilt a run, no run of that try counts: which runs do must not depend on the
-// cell, because a cell whose runs are longer, or use more CPUs, is hit more often, and what hits it
-// goes with how fast the machine is just then. A cell that is spoilt time after time while others
-// are not has something of its own: from then on it does not count where it is spoilt, and the
-// others do.
+// else on the hosts spoilt a run, its whole block is made again, and of a block the last try
+// counts, but for the runs of it that are spoilt. Which runs stand beside each other must not
+// depend on the cell, because a cell whose runs are longer, or use more CPUs, is hit more often,
+// and what hits it goes with how fast the machine is just then: cells are compared by the blocks
+// that have an unspoilt run of both. A cell that is spoilt time after time while others are not has
+// something of its own: from then on no block is made again for it.
 type Blocks struct {
 	tries []*try
 	at    map[place]*try
@@ -27,9 +28,9 @@ type place struct{ rep, try int }
 // try is one of a block.
 type try struct {
 	place
-	runs []blockRun
-	by   *blockRun // something else spoilt it, so that no run of the try counts; nil: they do
-	old  bool      // its block was made again, or is to be
+	runs    []blockRun
+	by      *blockRun // spoilt, for which the block is made again; nil: it is not
+	renewed bool      // the block is made again for another reason
 }
 
 // blockRun is a run of a block.
@@ -42,7 +43,7 @@ type blockRun struct {
 }
 
 // hopeless is how many runs of a cell in a row must be spoilt, each time with another of its block
-// that was not, until it no longer takes its blocks with it.
+// that was not, until no block is made again for it.
 const hopeless = 3
 
 // Add takes a run into account. Those of no block, as warm-ups are, and those of older journals, in
@@ -68,12 +69,11 @@ func (b *Blocks) Add(r *results.Record) {
 	t.runs = append(t.runs, x)
 }
 
-// settle finds out which tries count.
+// settle finds out after which tries a block is to be made again.
 func (b *Blocks) settle() {
 	inRow := map[plan.CellKey]int{}
 	for _, t := range b.tries {
 		t.settle(inRow)
-		t.old = t.old || b.last(t.rep) != t
 	}
 }
 
@@ -90,7 +90,7 @@ func (b *Blocks) last(rep int) (last *try) {
 // Renew has the block of a repetition made again, although nothing spoilt it.
 func (b *Blocks) Renew(rep int) {
 	if t := b.last(rep); t != nil {
-		t.old = true
+		t.renewed = true
 	}
 }
 
@@ -111,39 +111,46 @@ func (t *try) settle(inRow map[plan.CellKey]int) {
 	}
 }
 
-// Next returns the number of the try that a block of a repetition is to be made as, from 1, and
-// whether it is another one than before: the last one does not count.
-func (b *Blocks) Next(rep int) (number int, again bool) {
+// Next returns the number of the try that a block of a repetition is to be made as, from 1, where
+// it is made again so many times, and whether it is another one than before.
+func (b *Blocks) Next(rep, replace int) (number int, again bool) {
 	b.settle()
-	last := b.last(rep)
-	switch {
+	switch last := b.last(rep); {
 	case last == nil:
 		return 1, false
-	case last.by == nil && !last.old:
+	case last.by == nil && !last.renewed, last.try > replace:
 		return last.try, false
+	default:
+		return last.try + 1, true
 	}
-	return last.try + 1, true
 }
 
-// Settle fails the runs of a journal of whose block something else spoilt another run, or which was
-// made again for another reason.
+// Settle fails the runs of a journal whose block was made again later, and lets those count again
+// that earlier versions left out for their CPU frequency.
 func Settle(recs []results.Record) {
+	unselect(recs)
 	var b Blocks
 	for i := range recs {
 		b.Add(&recs[i])
 	}
 	b.settle()
+	last := map[int]int{}
+	for _, t := range b.tries {
+		last[t.rep] = max(last[t.rep], t.try)
+	}
 	for i := range recs {
 		r := &recs[i]
-		if r.Warmup || r.Try == 0 || r.Verdict != results.OK {
+		if r.Warmup || r.Verdict != results.OK || r.Try == last[r.Rep] || r.Try == 0 {
 			continue
 		}
+		reason, fix := results.BlockSpoilt, ""
 		switch t := b.at[place{r.Rep, r.Try}]; {
 		case t.by != nil:
-			r.Fail(plan.ByEnvironment, results.BlockSpoilt+": "+t.by.says, t.by.fix)
-		case t.old:
-			r.Fail(plan.ByEnvironment, results.BlockSpoilt+": a start of it was made in part, and all of it again",
-				"nothing: its other try counts")
+			reason, fix = reason+": "+t.by.says, t.by.fix
+		default:
+			reason, fix = reason+": a start of it was made in part, and all of it again",
+				"nothing: its other try counts"
 		}
+		r.Fail(plan.ByEnvironment, reason, fix)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
@@ -20,9 +21,10 @@ const nearlyAlways = 0.9
 // TCP had data all the time (tcp_chrono_start in net/ipv4/tcp_output.c) and yet waited neither for
 // the receiver's window nor for its own buffer, the application had given it more than it could
 // send, and a fifth of the time of each thread and CPU of the flow was left. Who waits for answers
-// has data on its way all the time, too.
+// has data on its way all the time, too. Where the receiver's host dropped packets, these may be
+// why the congestion window is small.
 func pathHeld(r *results.Record, n int) bool {
-	if r.Cell.RoundTrips() || n >= len(r.TG.Flows) || n >= len(r.SUT.Flows) {
+	if r.Cell.RoundTrips() || receiverDropped(&r.SUT) || n >= len(r.TG.Flows) || n >= len(r.SUT.Flows) {
 		return false
 	}
 	f := &r.TG.Flows[n]
@@ -31,6 +33,16 @@ func pathHeld(r *results.Record, n int) bool {
 		return false
 	}
 	return timeLeft(r, ends.SUT, n) && timeLeft(r, ends.TG, n)
+}
+
+// receiverDropped reports whether a counter of packets that a receiver's host dropped, or had no
+// buffer for, grew in the window. How often a page pool was empty is none of these: that it asks
+// for pages is how it works.
+func receiverDropped(h *results.Host) bool {
+	return h.RXDrops != nil && *h.RXDrops > 0 || slices.ContainsFunc(h.Metrics, func(m measure.Metric) bool {
+		return m.Value > 0 && slices.ContainsFunc([]string{"out_of_buffer", "alloc_fail", "rx_hw_drop", "hw_drops"},
+			func(part string) bool { return strings.Contains(m.Name, part) && !strings.Contains(m.Name, "tx") })
+	})
 }
 
 // timeLeft reports whether a flow's thread at an end, the thread that polls its queue, and the CPUs

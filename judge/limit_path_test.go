@@ -75,6 +75,15 @@ func TestPathLimit(t *testing.T) {
 		"a thread that polls something": {func(r *results.Record, _ *results.Flow) {
 			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: measure.MetricBusiestPoller, Value: .9})
 		}, ""},
+		"the receiver dropped": {func(r *results.Record, _ *results.Flow) { r.SUT.RXDrops = new(uint64(1)) }, ""},
+		"it dropped none": {func(r *results.Record, _ *results.Flow) { r.SUT.RXDrops = new(uint64(0)) },
+			plan.ByPath},
+		"its NIC had no buffer": {func(r *results.Record, _ *results.Flow) {
+			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: "qstats_rx0_alloc_fail", Value: 3})
+		}, ""},
+		"that never grew": {func(r *results.Record, _ *results.Flow) {
+			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: "qstats_rx0_alloc_fail"})
+		}, plan.ByPath},
 		"round trips": {func(r *results.Record, _ *results.Flow) { r.Cell.RX, r.Cell.TX = "tcp", "rr" }, ""},
 		"a pace that was kept": {func(r *results.Record, _ *results.Flow) { r.Cell.PaceBitsPS = 40e9 },
 			plan.ByPace},

@@ -39,7 +39,8 @@ type Origin struct {
 	BetweenBootsOf int     `json:"between_boots_of,omitempty"` // measured on so many; 0: nobody says
 	// BetweenStarts is the same between starts of the agents of one boot.
 	BetweenStarts Declared `json:"between_starts,omitzero"`
-	File          string   `json:"file"` // the experiment file's text
+	File          string   `json:"file"`            // the experiment file's text
+	Short         bool     `json:"short,omitempty"` // it has more: this is its short version
 
 	// Played is the plan as it was played, whatever file and flags it came from, so that it can
 	// be again (plan/matrix); nil: a journal of an older version.

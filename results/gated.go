@@ -10,9 +10,9 @@ import (
 	"github.com/zcbench/zcbench/plan"
 )
 
-// BlockSpoilt begins the reason of a run that does not count because something else on the hosts
-// spoilt another one of its block, which the reason goes on to name.
-const BlockSpoilt = "its block does not count, because something else spoilt another run of it"
+// BlockSpoilt begins the reason of a run that does not count because its block was made again:
+// something else on the hosts spoilt another one of it, which the reason goes on to name.
+const BlockSpoilt = "its block was made again, because something else spoilt another run of it"
 
 // FailedGate returns the class of the gate that an invalid run failed; "" if the run is not
 // invalid. Records of older versions do not say: whatever was not spoilt then counts as

@@ -156,7 +156,8 @@ var Marks = []Mark{
 	{Flag: FlagSharedPower, Means: "one instrument saw both ends: each row has the power of both, and totals " +
 		"count it once", Do: "an instrument for each end, if they are two machines", Page: "power.md", Alone: true},
 
-	{Flag: FlagDisturbed, Means: "something else on the hosts spoilt it: it does not count, and is made again",
+	{Flag: FlagDisturbed, Means: "something else on the hosts spoilt it: it does not count, and may be made " +
+		"again, with its block",
 		Do: "the reason says what did", Page: "matrix.md"},
 }
 

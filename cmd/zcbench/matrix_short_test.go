@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/results"
 )
 
 // inTree is the path of a shipped experiment, from wherever a program starts.
@@ -63,8 +66,16 @@ func TestIntegrationResumeOfShort(t *testing.T) {
 	if status, text, stderr := zcbench(t, "matrix", file, "--out", out); status > 1 {
 		t.Fatalf("status %d\n%s%s", status, text, stderr)
 	}
-	if j := journal(t, out); len(j.Header.Cells) != 1 || len(j.Records) == 0 {
-		t.Errorf("%d cells, %d runs", len(j.Header.Cells), len(j.Records))
+	j := journal(t, out)
+	if len(j.Header.Cells) != 1 || len(j.Records) == 0 || !j.Header.Plan.Short {
+		t.Errorf("%d cells, %d runs, short: %v", len(j.Header.Cells), len(j.Records), j.Header.Plan.Short)
+	}
+	if p, err := matrix.Replay("j", j.Header.Plan); err != nil || !p.Spec.Short {
+		t.Errorf("replayed: %+v, %v", p, err)
+	}
+	if html, err := os.ReadFile(filepath.Join(out, results.ReportFile)); err != nil ||
+		!strings.Contains(string(html), "short version of the file") {
+		t.Errorf("the report does not say that it is of the short version: %v", err)
 	}
 	const says = "--whole must be given as it was when it began, or not"
 	if status, _, stderr := zcbench(t, "matrix", file, "--out", out, "--resume", "--whole"); status != 2 ||

@@ -43,8 +43,8 @@ func (e *Evidence) windowFault() (reason, fix string) {
 				"and %.1f ms late: connecting took %.1f ms until the receiver's welcome",
 				asked.Round(time.Millisecond), ms(e.Opened-e.From), which, ms(e.ReadFrom-e.From),
 				ms(e.ReadTo-e.To), ms(e.Opened-e.Start)),
-			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other " +
-				"work keeps the CPUs busy; a longer --ramp-up hides it"
+			how + "; a longer --ramp-up waits for it, also where this cell alone takes long to connect, such as by " +
+				"segments sent again (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts)"
 	case got < asked-asked/4, got > asked+asked/4:
 		return fmt.Sprintf("the window of %v lasted %.1f ms, its edges read %s and %s", asked.Round(time.Millisecond),
 			ms(int64(got)), offBy(ms(e.ReadFrom-e.From)), offBy(ms(e.ReadTo-e.To))), how

@@ -89,6 +89,7 @@ func decodePlayed(name string, plan *plan.Origin) (*Played, error) {
 	if p.Spec == nil {
 		return nil, errors.New("the plan that was run is empty")
 	}
+	p.Spec.Short = plan.Short
 	return p, nil
 }
 

@@ -34,7 +34,9 @@ var (
 	ofTime  = span{-1, 0}
 	ofPower = span{-1, 3}
 	ofPeer  = span{-1, 1}
-	// A time that payload waits for a CPU which is nearly busy knows no bound.
+	// A time that payload waits for a CPU which is nearly busy knows no bound, where the clocks are
+	// far apart. Where they are as near as the gate allows, a wait is taken for a time: no two
+	// medians are the same, and else nothing could be told of any wait.
 	ofWait = span{math.Inf(-1), 0}
 )
 
@@ -83,9 +85,12 @@ func (m Metric) effect(a, b *plan.Cell) (e ClockEffect) {
 // Clocks is how fast the CPUs of two cells ran, as far as that is known and anybody asks.
 type Clocks struct {
 	text string     // of the ends where they are further apart than both cells' gates allow, or at all
-	far  bool       // than they allow
+	far  [2]bool    // than they allow, of each end
 	log  [2]float64 // of B's over A's, of each end
 }
+
+// apart reports whether the clocks of an end are further apart than both cells' gates allow.
+func (c *Clocks) apart() bool { return c.far[0] || c.far[1] }
 
 // ClocksOf compares those of two cells, unless they differ in what sets clocks: then that is what
 // they are about.
@@ -104,10 +109,10 @@ func ClocksOf(a, b *Cell) (c Clocks) {
 		text := fmt.Sprintf("%s at %.0f and %.0f MHz", role.Label(), *x, *y)
 		words = append(words, text)
 		if hi, lo := max(*x, *y), min(*x, *y); (hi-lo)/hi > max(*a.frequency, *b.frequency) {
-			farWords = append(farWords, text)
+			farWords, c.far[i] = append(farWords, text), true
 		}
 	}
-	if c.far = farWords != nil; c.far {
+	if c.apart() {
 		words = farWords
 	}
 	c.text = strings.Join(words, ", ")
@@ -120,6 +125,9 @@ func (c Clocks) Most(e ClockEffect) (lo, hi float64) {
 	for i, s := range []span{e.sut, e.tg} {
 		if c.log[i] == 0 {
 			continue
+		}
+		if s == ofWait && !c.far[i] {
+			s = ofTime
 		}
 		x, y := s.lo*c.log[i], s.hi*c.log[i]
 		x, y = min(x, y, 0), max(x, y, 0)
@@ -147,7 +155,7 @@ func (c Clocks) Words(q *stat.Ratio, e ClockEffect) string {
 	switch {
 	case differ && c.Explain(q, e):
 		return c.text + ", which may explain it"
-	case !c.far || e == ClockEffect{}:
+	case !c.apart() || e == ClockEffect{}:
 		return ""
 	case !differ:
 		return c.text

@@ -105,7 +105,7 @@ func TestWhatClocksExplain(t *testing.T) {
 		{"delivery_p99_us", ofSUT, [2]float64{.5, .6}, false},
 		{"cycles_per_byte", ofBoth, [2]float64{.97, .98}, false},
 	} {
-		c := Clocks{text: "SUT at 3000 and 2910 MHz", far: true}
+		c := Clocks{text: "SUT at 3000 and 2910 MHz", far: [2]bool{true, true}}
 		for i, k := range x.clock {
 			c.log[i] = math.Log(k)
 		}
@@ -130,5 +130,38 @@ func TestTwiceAtALowerClock(t *testing.T) {
 	if got := r.Rows[0].VerdictText(); got != "faster (other CPU frequency: SUT at 3000 and 2910 MHz, which "+
 		"explains none of it)" {
 		t.Error(got)
+	}
+}
+
+// Two medians of a clock are never the same. Where they are as near as the gate allows, a wait that
+// is five times as short, or that is equal, is told; where they are further apart, it is not.
+func TestWaitsAtNearClocks(t *testing.T) {
+	for mhz, want := range map[float64][2]string{
+		3000.1: {"cheaper", "equal within 10 %"}, // 0.003 %
+		2910:   {"cheaper", "cannot tell"},       // 3 %: no lower clock makes waits shorter
+		3090:   {"cannot tell", "cannot tell"},   // a higher one may
+	} {
+		for i, times := range []float64{.2, 1} {
+			s := clocked(mhz, ptr(.02))
+			for k := range s.Cells {
+				s.Cells[k].Cell.PaceBitsPS = 1e9
+				for n, r := range s.Cells[k].Runs {
+					r.Rep, r.Block, r.SessionID, r.Schema = n, n, "s", results.SchemaVersion
+					us := 100 * (1 + float64(n)/1000)
+					if k == 1 {
+						us *= times
+					}
+					r.SUT.Delivery = &results.Delivery{Times: results.Times{Count: 1, P99Us: &us}, ClockUs: ptr(0.0)}
+				}
+			}
+			r, err := Within(&s, s.Cells[0].Cell, metrics(t, "delivery_p99_us"))
+			if err != nil || len(r.Rows) != 1 {
+				t.Fatal(r, err)
+			}
+			r.Within(.1)
+			if got := r.Rows[0].VerdictText(); !strings.HasPrefix(got, want[i]) {
+				t.Errorf("at %g MHz, %g times as long: %s, want %s", mhz, times, got, want[i])
+			}
+		}
 	}
 }

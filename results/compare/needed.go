@@ -44,7 +44,7 @@ func (r *Row) RunsToFind(tests int, effect float64) (runs, least int) {
 func (r *Row) Excludes() (share float64, ok bool) {
 	share, ok = excludes(r.Diff.Ratio)
 	_, share = r.clockBounds(share)
-	share += r.unresolved
+	share += r.hidden
 	return share, ok && !math.IsInf(share, 0)
 }
 

@@ -364,11 +364,12 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 		return d, false
 	}
 	d = Difference{NA: n[0], NB: n[1], Pairs: len(ours)}
-	pairs := Pairs(ours, theirs)
+	pairs := Pairs(valuesOf(ours), valuesOf(theirs))
 	d.Ratio = &Ratio{Value: pairs.Estimate}
 	if pairs.HasInterval() {
 		d.Ratio.Lo, d.Ratio.Hi = &pairs.Lo, &pairs.Hi
 	}
+	a, b = ofBoth(a, b)
 	d.test(strataOf(a, b, pairOfBlocks))
 	d.warnFew()
 	return d, true
@@ -377,9 +378,9 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 // pairOfBlocks reduces a run to what tells pairs of blocks apart.
 func pairOfBlocks(r Run) Run { return Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep / 2} }
 
-// paired returns the values at the places that both have; both must be in the order of places.
-func paired(a, b []Run) (va, vb []float64) {
-	va, vb = make([]float64, 0, len(b)), make([]float64, 0, len(b))
+// paired returns the runs at the places that both have; both must be in the order of places.
+func paired(a, b []Run) (x, y []Run) {
+	x, y = make([]Run, 0, len(a)), make([]Run, 0, len(b))
 	for i, k := 0, 0; i < len(a) && k < len(b); {
 		switch c := place(a[i], b[k]); {
 		case c < 0:
@@ -387,11 +388,42 @@ func paired(a, b []Run) (va, vb []float64) {
 		case c > 0:
 			k++
 		default:
-			va, vb = append(va, a[i].Value), append(vb, b[k].Value)
+			x, y = append(x, a[i]), append(y, b[k])
 			i, k = i+1, k+1
 		}
 	}
-	return va, vb
+	return x, y
+}
+
+// ofBoth leaves out the runs of blocks of which the other cell has none: it may lack one because the
+// block was a bad one. A block that a boot cut in two has a run of both.
+func ofBoth(a, b []Run) (x, y []Run) {
+	at := func(r Run) Run { return Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep} }
+	places := func(runs []Run) map[Run]bool {
+		m := make(map[Run]bool, len(runs))
+		for _, r := range runs {
+			m[at(r)] = true
+		}
+		return m
+	}
+	inA, inB := places(a), places(b)
+	alone := func(runs []Run, there map[Run]bool) map[int]bool {
+		m := map[int]bool{}
+		for _, r := range runs {
+			if !there[at(r)] {
+				m[r.Rep] = true
+			}
+		}
+		return m
+	}
+	aloneA, aloneB := alone(a, inB), alone(b, inA)
+	if len(aloneA)+len(aloneB) == 0 {
+		return a, b
+	}
+	only := func(runs []Run, there map[Run]bool, others map[int]bool) []Run {
+		return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return !there[at(r)] && !others[r.Rep] })
+	}
+	return only(a, inB, aloneB), only(b, inA, aloneA)
 }
 
 // strataOf sorts logarithms by strata; of tells a run's, and runs of one stratum stand one

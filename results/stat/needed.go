@@ -24,7 +24,7 @@ func SpreadOf(a, b []Run) *Spread {
 		if x, y := paired(sortedA, sortedB); len(x) >= least {
 			ratios := make([]float64, len(x))
 			for i := range x {
-				ratios[i] = math.Log(y[i] / x[i])
+				ratios[i] = math.Log(y[i].Value / x[i].Value)
 			}
 			return &Spread{deviation(ratios) / math.Sqrt2, len(x) - 1}
 		}

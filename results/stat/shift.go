@@ -122,12 +122,13 @@ func shiftOfBlocks(a, b []Run) (s Shift, ok bool) {
 	if !okA || !okB {
 		return s, false
 	}
-	va, vb := paired(a, b)
-	if len(va) == 0 {
+	x, y := paired(a, b)
+	if len(x) == 0 {
 		return s, false
 	}
-	s = shiftOfPairs(va, vb)
+	s = shiftOfPairs(valuesOf(x), valuesOf(y))
 	s.NA, s.NB = n[0], n[1]
+	a, b = ofBoth(a, b)
 	s.P, s.Least = permuteBlocks(plainStrata(a, b, pairOfBlocks))
 	s.Warnings = tooFew(s.NA, s.NB, s.Pairs)
 	return s, true

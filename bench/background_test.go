@@ -119,7 +119,8 @@ func TestBackgroundMoves(t *testing.T) {
 	r := wire.Rest{CPUs: []counter.RestCPU{{CPU: 0, BusyCores: .5, PollerCores: new(0.)},
 		{CPU: 1, BusyCores: .1, PollerCores: new(0.)}}}
 	for off, want := range map[float64]float64{.4: .2, .7: 0} {
-		if b, why := backgroundOf(r, []int{0, 1}, map[int]float64{1: off}); math.Abs(b.others-want) > 1e-9 || why != "" {
+		if b, why := backgroundOf(r, []int{0, 1}, map[int]float64{1: off}); math.Abs(b.others-want) > 1e-9 ||
+			why != "" {
 			t.Errorf("%g less: %g, %s", off, b.others, why)
 		}
 	}

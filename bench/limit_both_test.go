@@ -14,8 +14,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// limited plays a cell a few times and counts the limits of the runs that are ok, and that others did
-// not disturb.
+// limited plays a cell a few times and counts the limits of the runs that are ok, and that others
+// did not disturb.
 func (r *rig) limited(t *testing.T, c plan.Cell) (n map[plan.LimitedBy]int, ok []results.Record) {
 	t.Helper()
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 400*time.Millisecond, 100*time.Millisecond

@@ -71,8 +71,9 @@ func flowsCPUs(h *results.Host) (cpus []string) {
 	return cpus
 }
 
-// whose names the task that used most of it, where the end knows that: its own words say who all did
-// after the colon. Numbers are left out, so that what is the same task's in many runs is said once.
+// whose names the task that used most of it, where the end knows that: its own words say who all
+// did after the colon. Numbers are left out, so that what is the same task's in many runs is said
+// once.
 func whose(m *measure.Metric) string {
 	_, who, ok := strings.Cut(m.Quality, ": ")
 	name, _, named := strings.Cut(who, " (pid ")

@@ -389,8 +389,8 @@ func paired(a, b []Run) (x, y []Run) {
 	return x, y
 }
 
-// ofBoth leaves out the runs of blocks of which the other cell has none: it may lack one because the
-// block was a bad one. A block that a boot cut in two has a run of both.
+// ofBoth leaves out the runs of blocks of which the other cell has none: it may lack one because
+// the block was a bad one. A block that a boot cut in two has a run of both.
 func ofBoth(a, b []Run) (x, y []Run) {
 	at := func(r Run) Run { return Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep} }
 	places := func(runs []Run) map[Run]bool {

@@ -71,7 +71,11 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 			if f.Usual != "" {
 				x.help = strings.Replace(x.help, "all of TCP", f.Usual, 1)
 			}
-			fs.StringSliceVar(x.into, string(x.role), nil, x.help)
+			if f.Usual == "" {
+				fs.StringSliceVar(x.into, string(x.role), nil, x.help)
+			} else {
+				fs.Var(modesFlag{x.into}, string(x.role), x.help)
+			}
 			cmd.RegisterFlagCompletionFunc(string(x.role), cobra.FixedCompletions(modes.Names(x.role),
 				cobra.ShellCompDirectiveNoFileComp))
 		}
@@ -79,6 +83,17 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	cli.AddOptions(cmd, &f.Cell, func(o *plan.Option) bool { return o.Kind != plan.OfModes || !many })
 	AddKeys(cmd, f.Spec, keys...)
 }
+
+// modesFlag is a list of modes, of which the last that is said counts, as of flags of one value.
+type modesFlag struct{ into *[]string }
+
+func (m modesFlag) Set(s string) error {
+	*m.into = strings.Split(s, ",")
+	return nil
+}
+
+func (m modesFlag) Type() string   { return "stringSlice" }
+func (m modesFlag) String() string { return "[" + strings.Join(*m.into, ",") + "]" }
 
 // AddKeys defines the flags of keys of a plan.
 func AddKeys(cmd *cobra.Command, spec *matrix.Spec, keys ...string) {

@@ -48,3 +48,27 @@ func TestWrongFlags(t *testing.T) {
 		}
 	}
 }
+
+// Of a flag that is said twice the last one counts, as scripts expect that add theirs to others',
+// and where several modes are usual both do.
+func TestModesSaidTwice(t *testing.T) {
+	for usual, want := range map[string]string{"tcp": "uring/rr", "": "tcp/tcp tcp/rr uring/tcp uring/rr"} {
+		f := Flags{Usual: usual}
+		cmd := &cobra.Command{}
+		f.Add(cmd, matrix.New(), true, "duration")
+		if err := cmd.ParseFlags(strings.Fields("--rx tcp --tx tcp --tx rr --rx uring")); err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.Finish("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for i := range s.Cells {
+			ids = append(ids, s.Cells[i].RX+"/"+s.Cells[i].TX)
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("usual %q: %s, want %s", usual, got, want)
+		}
+	}
+}

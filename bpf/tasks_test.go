@@ -58,6 +58,7 @@ func on(t testing.TB, from, to *counter.TaskTimes, cpu int) counter.CPUTasks {
 // each period.
 func burner(t testing.TB, share float64) (pid, cpu int) {
 	t.Helper()
+	hostOnly(t) // the lab has no program that is not ours
 	cpu = lastCPU(t)
 	cmd := exec.Command("/bin/sh", "-c", "while :; do :; done")
 	if err := cmd.Start(); err != nil {

@@ -47,7 +47,7 @@ func checkDeclared(d plan.Declared) error {
 		return err
 	}
 	if d.Of != 0 && (d.Of < 2 || d.Of > 1000) {
-		return fmt.Errorf("a spread of %d: want of 2 to 1000", d.Of)
+		return fmt.Errorf("a spread that was measured on %d: it takes 2 to 1000, such as 1%% of 6", d.Of)
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ const (
 	ByCgroup   LimitedBy = "cgroup"
 )
 
-// Limiter is what a limit of runs means, and what it takes to be without it.
-type Limiter struct {
+// limiter is what a limit of runs means, and what it takes to be without it.
+type limiter struct {
 	By        LimitedBy
 	Means, Do string
 	Neither   bool // end's own: an answer says what it means
@@ -26,7 +26,7 @@ type Limiter struct {
 
 // Limiters are all limits of runs, in the order of docs. The table of docs/read-a-report.md,
 // `zcbench explain` and what answers say of a limit are made of them.
-var Limiters = []Limiter{
+var Limiters = []limiter{
 	{ByReceiver, "the receiver's thread, or a CPU that it or its softirq ran on, had no time left",
 		"nothing: it is the receiver that was measured", false},
 	{BySender, "the sender's thread, or a CPU that it used, had no time left, and the receiver did not hold it up",
@@ -53,8 +53,8 @@ var LimitedBys = func() (all []LimitedBy) {
 	return all
 }()
 
-// Limiter returns what the limit means; the zero one, of one that is not known.
-func (l LimitedBy) Limiter() (of Limiter) {
+// limiter returns what the limit means; the zero one, of one that is not known.
+func (l LimitedBy) Limiter() (of limiter) {
 	for _, x := range Limiters {
 		if x.By == l {
 			of = x

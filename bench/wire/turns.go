@@ -13,7 +13,7 @@ import (
 // Ends that an agent may hold at once, and turns that one of them may have.
 const (
 	MostEnds  = 64
-	MostTurns = 10_000
+	mostTurns = 10_000
 )
 
 // TurnReads is how long an end has before a turn to read the counters, and as long after it.
@@ -37,8 +37,8 @@ type Turns struct {
 // Check refuses turns that overlap, or that nobody could have meant.
 func (t *Turns) Check() error {
 	switch {
-	case len(t.AtNs) == 0 || len(t.AtNs) > MostTurns:
-		return fmt.Errorf("%d turns, not 1 to %d", len(t.AtNs), MostTurns)
+	case len(t.AtNs) == 0 || len(t.AtNs) > mostTurns:
+		return fmt.Errorf("%d turns, not 1 to %d", len(t.AtNs), mostTurns)
 	case t.OnNs <= 0 || t.SettleNs < 0 || t.SettleNs >= t.OnNs || t.DrainNs < 0 || t.LeadNs < 0:
 		return errors.New("turns without a length, or all of which settles")
 	case t.OnNs > mostNs || t.DrainNs > mostNs || t.LeadNs > mostNs:
@@ -78,7 +78,7 @@ type TurnsResult struct {
 
 // Check refuses what no turns come to.
 func (t *TurnsResult) Check() error {
-	if t.Turns < 0 || t.Turns > MostTurns || t.Missed < 0 || t.Missed > t.Turns || t.PaceNs < 0 || t.PaceNs > mostNs ||
+	if t.Turns < 0 || t.Turns > mostTurns || t.Missed < 0 || t.Missed > t.Turns || t.PaceNs < 0 || t.PaceNs > mostNs ||
 		t.LateCPU < 0 || t.LateCPU > t.Turns || t.Unsettled < 0 || t.Unsettled > t.Missed ||
 		t.MeanNs < 0 || t.MeanNs > mostNs || t.DrainedNs < 0 || t.DrainedNs > mostNs {
 		return fmt.Errorf("%d turns, %d of them missed, %d ns at pace", t.Turns, t.Missed, t.PaceNs)

@@ -19,7 +19,7 @@ func TestTurnsCheck(t *testing.T) {
 	}
 	for say, spoil := range map[string]func(*Turns){
 		"not 1 to":         func(x *Turns) { x.AtNs = nil },
-		"10001 turns":      func(x *Turns) { x.AtNs = slices.Repeat([]int64{1}, MostTurns+1) },
+		"10001 turns":      func(x *Turns) { x.AtNs = slices.Repeat([]int64{1}, mostTurns+1) },
 		"without a length": func(x *Turns) { x.OnNs = 0 },
 		"all of which":     func(x *Turns) { x.SettleNs = 60 },
 		"do not end":       func(x *Turns) { x.DrainNs = mostNs + 1 },

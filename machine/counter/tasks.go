@@ -13,7 +13,7 @@ import (
 
 // Who runs on a CPU, as eBPF sees it.
 const (
-	TasksIdle    = iota
+	tasksIdle    = iota
 	TasksOwn     // threads of this process, io_uring's workers among them
 	TasksServing // kernel threads that work for the flow: ksoftirqd, NAPI threads, workers at work that it queued
 	TasksPeer    // other processes of the benchmark on this machine, such as the flow's other end
@@ -131,7 +131,7 @@ func (t *CPUTasks) all(class int) (ns int64) {
 
 // IdleNs is the time in which the CPU did nothing: of the idle task, without softirq and interrupts
 // in it.
-func (t *CPUTasks) IdleNs() int64 { return t.Ns[TasksIdle][TaskItself] - t.Hard[TasksIdle] }
+func (t *CPUTasks) IdleNs() int64 { return t.Ns[tasksIdle][TaskItself] - t.Hard[tasksIdle] }
 
 // ProbeNs is what the program's own runs took of it, at eventNs each, and otherNs for a turn of
 // another task: at the beginning and the end of a softirq one each, and one at a poll.

@@ -17,14 +17,14 @@ import (
 func second(cpu int, own, serving, other, netOwn, netOther, untold int64) CPUTasks {
 	t := CPUTasks{CPU: cpu}
 	t.Ns[TasksOwn][TaskItself], t.Ns[TasksServing][TaskItself], t.Ns[TasksOther][TaskItself] = own, serving, other
-	t.Ns[TasksIdle][TaskNetOwn], t.Ns[TasksOwn][TaskNetOther], t.Ns[TasksIdle][TaskNetUntold] = netOwn, netOther, untold
-	t.Ns[TasksIdle][TaskItself] = 1e9 - own - serving - other - netOwn - netOther - untold
+	t.Ns[tasksIdle][TaskNetOwn], t.Ns[TasksOwn][TaskNetOther], t.Ns[tasksIdle][TaskNetUntold] = netOwn, netOther, untold
+	t.Ns[tasksIdle][TaskItself] = 1e9 - own - serving - other - netOwn - netOther - untold
 	return t
 }
 
 // busyOf is what /proc/stat would say of it.
 func busyOf(t CPUTasks) OneCPUUsage {
-	busy := float64(1e9-t.Ns[TasksIdle][TaskItself]) / 1e9
+	busy := float64(1e9-t.Ns[tasksIdle][TaskItself]) / 1e9
 	return OneCPUUsage{CPU: t.CPU, CPUFigures: CPUFigures{BusyCores: &busy, AppCores: ptr(busy / 2),
 		SysCores:  ptr(busy / 2),
 		SoftCores: ptr(0.), StealCores: ptr(0.), IOWaitCores: ptr(0.), Coverage: ptr(1.), UncertaintyCores: .01}}
@@ -114,7 +114,7 @@ func TestForeignSoftirq(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	x.Turns, x.Softs, x.Hards = [TaskClasses]uint64{1e6}, [TaskClasses]uint64{0, 1e5}, [TaskClasses]uint64{0, 0, 1e4}
-	x.Turns[TasksOther], x.Polls[TasksIdle] = 1e5, 2e5
+	x.Turns[TasksOther], x.Polls[tasksIdle] = 1e5, 2e5
 	closeTo(t, "the probe", x.ProbeNs(50, 90)/1e9, .05+2*.005+.01+2*.0005+.009)
 	c, _ = changeOf(second(0, 300e6, 0, 10e6, 0, 0, 0))
 	c.tasks[0].Ns[TasksUntold][TaskItself] = 200e6

@@ -32,9 +32,9 @@ type turnThread struct {
 	sched       *os.File
 }
 
-// TurnReading is what is read at an edge of a turn, in which the host does one thing of several
+// turnReading is what is read at an edge of a turn, in which the host does one thing of several
 // that take turns.
-type TurnReading struct {
+type turnReading struct {
 	AtNs    int64
 	cpu     CPUSnapshot
 	threads []ThreadTimes
@@ -77,7 +77,7 @@ func (t *TurnReader) Close() {
 }
 
 // Read reads the counters.
-func (t *TurnReader) Read() (out TurnReading, err error) {
+func (t *TurnReader) Read() (out turnReading, err error) {
 	for _, x := range t.threads {
 		own := ThreadTimes{PID: os.Getpid(), TID: x.tid, Pinned: x.pinned}
 		if own.RunNs, err = ThreadClock(x.tid); err != nil {
@@ -158,7 +158,7 @@ type TurnSum struct {
 }
 
 // Add adds a turn.
-func (s *TurnSum) Add(before, after TurnReading) {
+func (s *TurnSum) Add(before, after turnReading) {
 	if s.threads == nil {
 		s.threads, s.softnet = map[int][2]ThreadTimes{}, map[uint32]procfs.SoftnetStat{}
 		s.rusage = [2]Rusage{before.rusage, before.rusage}

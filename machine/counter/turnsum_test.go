@@ -11,8 +11,8 @@ import (
 
 // What happened between turns is in none of the sums, and what happened in them is in all.
 func TestTurnSum(t *testing.T) {
-	at := func(ms, idleMs, ranMs int64, packets uint32) TurnReading {
-		return TurnReading{cpu: CPUSnapshot{AtNs: ms * 1e6, CPUs: []CPUTicks{{CPU: 3, Idle: uint64(idleMs / 10),
+	at := func(ms, idleMs, ranMs int64, packets uint32) turnReading {
+		return turnReading{cpu: CPUSnapshot{AtNs: ms * 1e6, CPUs: []CPUTicks{{CPU: 3, Idle: uint64(idleMs / 10),
 			System: uint64((ms - idleMs) / 10)}}},
 			threads: []ThreadTimes{{PID: 1, TID: 7, Pinned: 3, RunNs: ranMs * 1e6}},
 			rusage:  Rusage{RunNs: ranMs*1e6 + 5},
@@ -46,7 +46,7 @@ func TestTurnSum(t *testing.T) {
 func TestTurnsOfSampledIdle(t *testing.T) {
 	r := TurnReader{idle: idleOf("quiet nohz=off idle=poll")}
 	var s TurnSum
-	s.Add(TurnReading{cpu: r.idle}, TurnReading{cpu: r.idle})
+	s.Add(turnReading{cpu: r.idle}, turnReading{cpu: r.idle})
 	var from, to Snapshot
 	if s.Between(&from, &to); !to.CPU.SampledIdle || !to.CPU.PolledIdle {
 		t.Errorf("%+v", to.CPU)

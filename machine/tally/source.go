@@ -10,21 +10,21 @@ import (
 // Source is what counts: where, how it is read, and what the rows of its counters mean.
 type Source struct {
 	Area string
-	Of   Subject
+	Of   subject
 	// Read gives what it counts, also beside an error; areas are filled in.
 	Read func(*Reader, *Reading) ([]measure.Count, error)
 	Doc  []measure.MetricDoc
 }
 
-// Subject is what a source counts of.
-type Subject int
+// subject is what a source counts of.
+type subject int
 
 // The subjects.
 const (
-	Host      Subject = iota
-	Snapshots         // of the host, and a run's snapshots have it ([counter.Take])
+	host      subject = iota
+	snapshots         // of the host, and a run's snapshots have it ([counter.Take])
 	Interface         // of the reader's
-	Device            // of the same, asked by netlink
+	device            // of the same, asked by netlink
 )
 
 // Areas that have a name in the code.
@@ -39,18 +39,18 @@ const (
 
 // Sources lists what counts, in the order in which it is read and shown.
 var Sources = []Source{
-	{Netstat, Snapshots, files(netstat), counter.NetstatMetrics},                 // protocols, of the namespace
-	{"softnet", Snapshots, files(counter.SoftnetCounts), counter.SoftnetMetrics}, // the backlog of each CPU
-	{"softirq", Snapshots, files(counter.SoftirqCounts), counter.SoftirqMetrics}, // of each CPU
-	{"sockets", Host, files(counter.ReadSockstat), counter.SockstatMetrics},      // how many, and their memory
-	{"sockets", Host, files(counter.ReadTCPMem), counter.TCPMemMetrics},          // and its limits
-	{"socket", Host, memory, counter.SocketMetrics},                              // memory of the flows' own
+	{Netstat, snapshots, files(netstat), counter.NetstatMetrics},                 // protocols, of the namespace
+	{"softnet", snapshots, files(counter.SoftnetCounts), counter.SoftnetMetrics}, // the backlog of each CPU
+	{"softirq", snapshots, files(counter.SoftirqCounts), counter.SoftirqMetrics}, // of each CPU
+	{"sockets", host, files(counter.ReadSockstat), counter.SockstatMetrics},      // how many, and their memory
+	{"sockets", host, files(counter.ReadTCPMem), counter.TCPMemMetrics},          // and its limits
+	{"socket", host, memory, counter.SocketMetrics},                              // memory of the flows' own
 	{Link, Interface, readLink, counter.LinkMetrics},                             // the interface
 	{"qdisc", Interface, readQdiscs, qdiscMetrics},                               // its queueing disciplines
-	{pagePool, Device, readPools, poolMetrics},                                   // where its receive buffers come from
-	{interrupt, Device, readIRQs, interruptMetrics},                              // of its queues
-	{queue, Device, readQueues, queueMetrics},                                    // its queues, by netlink
-	{ethtool, Device, readStats, ethtoolMetrics},                                 // whatever the driver calls them
+	{pagePool, device, readPools, poolMetrics},                                   // where its receive buffers come from
+	{interrupt, device, readIRQs, interruptMetrics},                              // of its queues
+	{queue, device, readQueues, queueMetrics},                                    // its queues, by netlink
+	{ethtool, device, readStats, ethtoolMetrics},                                 // whatever the driver calls them
 }
 
 // files reads a source of the kernel's files.

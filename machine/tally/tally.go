@@ -96,7 +96,7 @@ func Open(cfg Config) (*Reader, error) {
 	return r, nil
 }
 
-// Device returns the interface; nil: there is none, or it cannot be asked.
+// device returns the interface; nil: there is none, or it cannot be asked.
 func (r *Reader) Device() *nic.Device {
 	if r == nil {
 		return nil
@@ -128,7 +128,7 @@ func (r *Reader) Read(sockets ...int) *Reading {
 	x := &Reading{AtNs: counter.Monotonic(), Gaps: slices.Clone(r.gaps), names: map[string]bool{}, sockets: sockets}
 	cpu, _ := counter.ThreadClock(0) // there always is one
 	for _, s := range Sources {
-		if s.Of == Snapshots && !r.cfg.Host || s.Of == Interface && r.cfg.Dev == "" || s.Of == Device && r.dev == nil {
+		if s.Of == snapshots && !r.cfg.Host || s.Of == Interface && r.cfg.Dev == "" || s.Of == device && r.dev == nil {
 			continue
 		}
 		counts, err := s.Read(r, x)

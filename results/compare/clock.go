@@ -82,19 +82,19 @@ func (m Metric) effect(a, b *plan.Cell) (e ClockEffect) {
 	return e
 }
 
-// Clocks is how fast the CPUs of two cells ran, as far as that is known and anybody asks.
-type Clocks struct {
+// clocks is how fast the CPUs of two cells ran, as far as that is known and anybody asks.
+type clocks struct {
 	text string     // of the ends where they are further apart than both cells' gates allow, or at all
 	far  [2]bool    // than they allow, of each end
 	log  [2]float64 // of B's over A's, of each end
 }
 
 // apart reports whether the clocks of an end are further apart than both cells' gates allow.
-func (c *Clocks) apart() bool { return c.far[0] || c.far[1] }
+func (c *clocks) apart() bool { return c.far[0] || c.far[1] }
 
-// ClocksOf compares those of two cells, unless they differ in what sets clocks: then that is what
+// clocksOf compares those of two cells, unless they differ in what sets clocks: then that is what
 // they are about.
-func ClocksOf(a, b *Cell) (c Clocks) {
+func clocksOf(a, b *Cell) (c clocks) {
 	ofClock := func(name string) bool { return slices.Contains(setsClock, name) }
 	if a.frequency == nil || b.frequency == nil || slices.ContainsFunc(differing(&a.Cell, &b.Cell), ofClock) {
 		return c
@@ -121,7 +121,7 @@ func ClocksOf(a, b *Cell) (c Clocks) {
 
 // Most computes the least and the greatest ratio that the clocks alone may make of equal cells, as
 // logarithms.
-func (c Clocks) Most(e ClockEffect) (lo, hi float64) {
+func (c clocks) Most(e ClockEffect) (lo, hi float64) {
 	for i, s := range []span{e.sut, e.tg} {
 		if c.log[i] == 0 {
 			continue
@@ -142,14 +142,14 @@ func (c Clocks) Most(e ClockEffect) (lo, hi float64) {
 
 // Explain reports whether the clocks alone may be why a ratio is not 1: its interval is not wholly
 // beyond what they can do.
-func (c Clocks) Explain(q *stat.Ratio, e ClockEffect) bool {
+func (c clocks) Explain(q *stat.Ratio, e ClockEffect) bool {
 	lo, hi := c.Most(e)
 	return (lo < 0 || hi > 0) && q != nil && q.Lo != nil && math.Log(*q.Lo) <= hi && math.Log(*q.Hi) >= lo
 }
 
 // Words say how fast the CPUs of two cells ran, and what of their ratio that may be; "": as fast,
 // as far as anybody asks, or it is not known.
-func (c Clocks) Words(q *stat.Ratio, e ClockEffect) string {
+func (c clocks) Words(q *stat.Ratio, e ClockEffect) string {
 	lo, hi := c.Most(e)
 	differ := q != nil && q.Lo != nil && (*q.Lo > 1 || *q.Hi < 1)
 	switch {
@@ -173,7 +173,7 @@ func (c Clocks) Words(q *stat.Ratio, e ClockEffect) string {
 // clocks holds a row to the clocks of its two: a verdict that these may explain is none, and else
 // it is said how fast they ran.
 func (r *Row) clocks(m Metric) {
-	c, e := ClocksOf(r.cells.a, r.cells.b), m.effect(&r.A, &r.B)
+	c, e := clocksOf(r.cells.a, r.cells.b), m.effect(&r.A, &r.B)
 	r.OtherClock = c.Words(r.Diff.Ratio, e)
 	if r.ByClocks = r.Verdict != Unsure && c.Explain(r.Diff.Ratio, e); r.ByClocks {
 		r.Verdict, r.AtLimit = Unsure, ""

@@ -105,7 +105,7 @@ func TestWhatClocksExplain(t *testing.T) {
 		{"delivery_p99_us", ofSUT, [2]float64{.5, .6}, false},
 		{"cycles_per_byte", ofBoth, [2]float64{.97, .98}, false},
 	} {
-		c := Clocks{text: "SUT at 3000 and 2910 MHz", far: [2]bool{true, true}}
+		c := clocks{text: "SUT at 3000 and 2910 MHz", far: [2]bool{true, true}}
 		for i, k := range x.clock {
 			c.log[i] = math.Log(k)
 		}

@@ -80,7 +80,7 @@ func (c *Couple) Remarks() (lines []string) {
 		lines = append(lines, fmt.Sprintf("A carried %.2f %s and B %.2f, %s: a cost per kB depends on the rate, "+
 			"so nothing is named; measure at one pace (--pace)", *c.A.rate(), unit, *c.B.rate(), w))
 	}
-	if clocks := ClocksOf(c.A, c.B); clocks.apart() {
+	if clocks := clocksOf(c.A, c.B); clocks.apart() {
 		lines = append(lines, "the CPUs ran at different frequencies ("+clocks.text+"): times compare the clocks, too")
 	}
 	if class := otherClass(c.pair); class != "" {

@@ -29,7 +29,7 @@ func hidden(p pairing, m Metric) float64 {
 		n, cost := m.powers()
 		known += RatesOf(p.a, p.b, n, cost).Most
 	}
-	lo, hi := ClocksOf(p.a, p.b).Most(m.effect(&p.a.Cell, &p.b.Cell))
+	lo, hi := clocksOf(p.a, p.b).Most(m.effect(&p.a.Cell, &p.b.Cell))
 	known += max(-lo, hi)
 	if m.measured == nil {
 		return known

@@ -73,7 +73,7 @@ func NewSet(name string, j results.Journal) Set {
 	s := Set{Name: name, Skipped: j.Skipped}
 	if j.Header.Plan != nil {
 		p := j.Header.Plan
-		s.Base, s.Primary, s.About, s.Between = p.Baseline, p.Primary, p.About, BetweenOf(p)
+		s.Base, s.Primary, s.About, s.Between = p.Baseline, p.Primary, p.About, betweenOf(p)
 		s.Against = p.Against
 	}
 	at := map[plan.CellKey]int{}
@@ -121,9 +121,9 @@ func NewSet(name string, j results.Journal) Set {
 	return s
 }
 
-// BetweenOf returns the spreads that a plan declares; of nil, none. One of which the plan does not
+// betweenOf returns the spreads that a plan declares; of nil, none. One of which the plan does not
 // say of how many boots it was measured is taken to be of two, the least that have one.
-func BetweenOf(p *plan.Origin) (b stat.Between) {
+func betweenOf(p *plan.Origin) (b stat.Between) {
 	if p == nil {
 		return b
 	}

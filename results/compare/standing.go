@@ -16,9 +16,9 @@ type Standing struct {
 	// Limit and AboveLimit are what held the lower and the higher one up, where that is not
 	// what they differ in: how good such a cell can be was not measured.
 	Limit, AboveLimit plan.LimitedBy
-	// Clocks is how fast the CPUs of the two ran; OtherClock says it where that may be why one is
+	// clocks is how fast the CPUs of the two ran; OtherClock says it where that may be why one is
 	// lower ([Standing.Beside]).
-	Clocks     Clocks
+	Clocks     clocks
 	OtherClock string
 	// OtherClass says of which classes of a hybrid processor they were, where that is not alike.
 	OtherClass string
@@ -31,7 +31,7 @@ func (s Standing) Borne() bool { return s.Limit == "" && s.OtherCPUs() == "" }
 func (c *Cell) Standing(above *Cell) (s Standing) {
 	about := subjects(&above.Cell, &c.Cell)
 	s.Limit, s.AboveLimit = c.HeldBy(about...), above.HeldBy(about...)
-	s.Clocks = ClocksOf(above, c)
+	s.Clocks = clocksOf(above, c)
 	s.OtherClass = otherClass(pairing{a: above, b: c})
 	return s
 }

@@ -140,13 +140,13 @@ func (d *Difference) Testable() bool {
 }
 
 // TooFewUnits reports whether the two have no boot or start in common, and too few of their own.
-func (d *Difference) TooFewUnits() bool { return d.Level == TooFewBoots || d.Level == TooFewStarts }
+func (d *Difference) TooFewUnits() bool { return d.Level == TooFewBoots || d.Level == tooFewStarts }
 
 // ByBoots reports whether boots or starts are compared, or would have to be: more runs of the same
 // would not tell what these do not.
 func (d *Difference) ByBoots() bool {
 	switch d.Level {
-	case AcrossBoots, DeclaredBoots, TooFewBoots, DeclaredStarts, TooFewStarts:
+	case AcrossBoots, DeclaredBoots, TooFewBoots, DeclaredStarts, tooFewStarts:
 		return true
 	}
 	return false

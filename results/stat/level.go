@@ -65,7 +65,7 @@ const (
 	WithinStarts   Level = "within starts"
 	AcrossStarts   Level = "across starts"
 	DeclaredStarts Level = "declared starts"
-	TooFewStarts   Level = "too few starts"
+	tooFewStarts   Level = "too few starts"
 )
 
 // boot returns what tells boots apart.
@@ -120,7 +120,7 @@ func Contrast(a, b []Run, between Between) Difference {
 	s.boots, s.both = unitsOfBoth(a, b, Run.boot)
 	d := methods[slices.IndexFunc(methods, func(m method) bool { return m.fits(s) })].compare(s)
 	d.BootsA, d.BootsB, d.where = len(s.boots[0]), len(s.boots[1]), whereOf(a, b)
-	if d.Level == AcrossStarts || d.Level == WithinStarts || d.Level == DeclaredStarts || d.Level == TooFewStarts {
+	if d.Level == AcrossStarts || d.Level == WithinStarts || d.Level == DeclaredStarts || d.Level == tooFewStarts {
 		d.StartsA, d.StartsB = len(unitsOf(a, Run.start)), len(unitsOf(b, Run.start))
 	}
 	return d
@@ -130,7 +130,7 @@ func Contrast(a, b []Run, between Between) Difference {
 func (s *samples) bootsApart() Difference {
 	d := apart(s.a, s.b, Run.boot, s.between.Boots)
 	d.Level = map[Level]Level{AcrossStarts: AcrossBoots, DeclaredStarts: DeclaredBoots,
-		TooFewStarts: TooFewBoots}[d.Level]
+		tooFewStarts: TooFewBoots}[d.Level]
 	if d.Level == TooFewBoots && min(d.NA, d.NB) >= MinRuns {
 		d.Warnings = fewUnits("boot", s.boots)
 	}
@@ -170,7 +170,7 @@ func apart(a, b []Run, unit func(Run) string, between Spread) (d Difference) {
 		d = declared(a, b, unit, between)
 	default:
 		d = Diff(valuesOf(a), valuesOf(b))
-		if d.Level = TooFewStarts; len(d.Warnings) == 0 {
+		if d.Level = tooFewStarts; len(d.Warnings) == 0 {
 			d.Warnings = fewUnits("start", us)
 		}
 		d.P, d.Adjusted, d.strata = 1, 1, nil
@@ -236,7 +236,7 @@ func within(a, b []Run, boots int, between Between) (d Difference) {
 		}
 		d.Level = levelWithin(a, boots, n)
 	}
-	if boots > 1 && d.Level != TooFewStarts && d.Level != DeclaredStarts {
+	if boots > 1 && d.Level != tooFewStarts && d.Level != DeclaredStarts {
 		d.Level = WithinBoots
 	}
 	return d

@@ -62,7 +62,7 @@ func unitEffects(t *testing.T, starts bool) {
 	}
 	few, across, known := TooFewBoots, AcrossBoots, DeclaredBoots
 	if starts {
-		few, across, known = TooFewStarts, AcrossStarts, DeclaredStarts
+		few, across, known = tooFewStarts, AcrossStarts, DeclaredStarts
 	}
 	for _, c := range []struct {
 		units, runs, of int // of is of how many the spread was measured
@@ -145,7 +145,7 @@ func TestLevels(t *testing.T) {
 		pairs int
 	}{
 		{"one session", at("x", "s", 6, 0), at("x", "s", 6, 0), WithinBoot, 6},
-		{"two sessions of one boot", at("x", "s", 6, 0), at("x", "t", 6, 0), TooFewStarts, 0},
+		{"two sessions of one boot", at("x", "s", 6, 0), at("x", "t", 6, 0), tooFewStarts, 0},
 		{"a session, boots not known", at("", "s", 6, 0), at("", "s", 6, 0), WithinSession, 6},
 		{"two sessions, boots not known", at("", "s", 6, 0), at("", "t", 6, 0), TooFewBoots, 0},
 		{"two boots", at("x", "s", 6, 0), at("y", "s", 6, 0), TooFewBoots, 0},

@@ -48,7 +48,7 @@ func ShiftOf(a, b []Run, between Between) Shift {
 	default:
 		s = shiftOfUnits(a, b, Run.boot, between.Boots)
 		s.Level = map[Level]Level{AcrossStarts: AcrossBoots, DeclaredStarts: DeclaredBoots,
-			TooFewStarts: TooFewBoots}[s.Level]
+			tooFewStarts: TooFewBoots}[s.Level]
 		if s.Level == TooFewBoots && min(s.NA, s.NB) >= MinRuns {
 			s.Warnings = fewUnits("boot", boots)
 		}
@@ -69,7 +69,7 @@ func shiftOfUnits(a, b []Run, unit func(Run) string, between Spread) (s Shift) {
 		s = shiftDeclared(a, b, unit, between)
 	default:
 		s = shiftApart(valuesOf(a), valuesOf(b))
-		if s.Level = TooFewStarts; len(s.Warnings) == 0 {
+		if s.Level = tooFewStarts; len(s.Warnings) == 0 {
 			s.Warnings = fewUnits("start", us)
 		}
 		s.P, s.Lo, s.Hi = 1, nil, nil
@@ -105,7 +105,7 @@ func shiftWithin(a, b []Run, boots []string, between Between) (s Shift) {
 		}
 		s.Level = levelWithin(a, len(boots), n)
 	}
-	if len(boots) > 1 && s.Level != TooFewStarts && s.Level != DeclaredStarts {
+	if len(boots) > 1 && s.Level != tooFewStarts && s.Level != DeclaredStarts {
 		s.Level = WithinBoots
 	}
 	return s
@@ -286,7 +286,7 @@ func ShiftFamily(all []*Shift) (tests int) {
 
 // Testable reports whether there are enough values on both sides, and an interval.
 func (s *Shift) Testable() bool {
-	return min(s.NA, s.NB) >= MinRuns && s.Lo != nil && s.Level != TooFewBoots && s.Level != TooFewStarts
+	return min(s.NA, s.NB) >= MinRuns && s.Lo != nil && s.Level != TooFewBoots && s.Level != tooFewStarts
 }
 
 // Sign calls a shift only where the corrected test and the interval agree on it.

@@ -81,7 +81,7 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 		}
 	}
 	cli.AddOptions(cmd, &f.Cell, func(o *plan.Option) bool { return o.Kind != plan.OfModes || !many })
-	AddKeys(cmd, f.Spec, keys...)
+	addKeys(cmd, f.Spec, keys...)
 }
 
 // modesFlag is a list of modes, of which the last that is said counts, as of flags of one value.
@@ -95,8 +95,8 @@ func (m modesFlag) Set(s string) error {
 func (m modesFlag) Type() string   { return "stringSlice" }
 func (m modesFlag) String() string { return "[" + strings.Join(*m.into, ",") + "]" }
 
-// AddKeys defines the flags of keys of a plan.
-func AddKeys(cmd *cobra.Command, spec *matrix.Spec, keys ...string) {
+// addKeys defines the flags of keys of a plan.
+func addKeys(cmd *cobra.Command, spec *matrix.Spec, keys ...string) {
 	for _, name := range keys {
 		k := matrix.LookupKey(name)
 		v := cmd.Flags().VarPF(&keyFlag{key: k, spec: spec}, k.Flag, map[string]string{"ipv6": "6"}[name], k.Help)
@@ -117,7 +117,7 @@ var orderKeys = []string{"order", "turn"}
 // Add defines them.
 func (o *Order) Add(cmd *cobra.Command) {
 	o.said, o.cmd = matrix.New(), cmd
-	AddKeys(cmd, o.said, orderKeys...)
+	addKeys(cmd, o.said, orderKeys...)
 	for _, name := range orderKeys {
 		f := cmd.Flags().Lookup(name)
 		f.Usage, f.DefValue = f.Usage+" (default: as the plan says)", ""

@@ -56,9 +56,9 @@ func calibration(s *matrix.Spec, missing func(plan.Cell) *Missing) []matrix.Run 
 	return plan
 }
 
-// calibrated puts the runs of a calibration before those of a plan. A calibrating start is a group's
+// calibratedFirst puts the runs of a calibration before those of a plan. A calibrating start is a group's
 // warm-up, too.
-func calibrated(first, plan []matrix.Run) []matrix.Run {
+func calibratedFirst(first, plan []matrix.Run) []matrix.Run {
 	warm := map[int]bool{}
 	for _, p := range first {
 		if p.Group > 0 {
@@ -296,8 +296,7 @@ func markPace(rec *results.Record, p matrix.Run) {
 	}
 	if rec.Verdict == results.OK && rec.OffPace() {
 		rec.Flags = append(rec.Flags, results.FlagOffPace)
-		rec.Warnings = append(rec.Warnings,
-			fmt.Sprintf("the pace was missed by %+.1f %%: %.4g of %.4g Gbit/s were delivered", 100**rec.PaceError(),
-				*rec.SUT.ThroughputGbps, float64(rec.Cell.PaceBitsPS)/1e9))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("missed its pace: %.4g of %.4g Gbit/s (%+.1f %%)",
+			*rec.SUT.ThroughputGbps, float64(rec.Cell.PaceBitsPS)/1e9, 100**rec.PaceError()))
 	}
 }

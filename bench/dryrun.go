@@ -189,7 +189,7 @@ func (p preview) order(w io.Writer) {
 	}
 	blocks := map[int][]string{}
 	first := calibration(p.spec, p.missing)
-	plan := calibrated(first, p.plan())[len(first):]
+	plan := calibratedFirst(first, p.plan())[len(first):]
 	last := 0
 	for left := plan; len(left) > 0; {
 		start, numbers := matrix.Start(left), []string(nil)
@@ -264,7 +264,7 @@ func (p preview) time(w io.Writer) {
 		runner.Power = &PowerMeter{opt: p.power}
 	}
 	s := &Session{Runner: runner, Missing: p.missing, LossFree: p.spec.Search()}
-	planned := calibrated(calibration(p.spec, p.missing), p.plan())
+	planned := calibratedFirst(calibration(p.spec, p.missing), p.plan())
 	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
 	for _, r := range planned {
@@ -303,7 +303,7 @@ func (p preview) time(w io.Writer) {
 			rest, again)
 	}
 	none := func(plan.Cell) *Missing { return nil }
-	if all := calibrated(calibration(p.spec, none), p.spec.Runs()); n < len(all) {
+	if all := calibratedFirst(calibration(p.spec, none), p.spec.Runs()); n < len(all) {
 		s.Missing = nil
 		fmt.Fprintf(w, "if every cell could run: %d runs, about %v\n", len(all), s.estimate(all).Round(time.Second))
 	}

@@ -23,7 +23,7 @@ func (s *Session) together(ctx context.Context, runs []matrix.Run) (made []resul
 	if err := s.Runner.replaceLostAgents(ctx); err != nil {
 		return nil, false, err
 	}
-	recs := s.startTogether(ctx, runs)
+	recs, runs, refused := s.startTogether(ctx, runs)
 	for i := range recs {
 		s.judge(&recs[i])
 	}
@@ -32,7 +32,7 @@ func (s *Session) together(ctx context.Context, runs []matrix.Run) (made []resul
 		if rec, err = s.keep(rec); err != nil {
 			return append(made, rec), false, err
 		}
-		if s.Progress != nil && i > 0 && rec.Turns != nil {
+		if s.Progress != nil && i > refused && rec.Turns != nil {
 			s.Progress.Begin(runs[i])
 		}
 		made = append(made, s.tell(runs[i], rec, again))
@@ -40,24 +40,23 @@ func (s *Session) together(ctx context.Context, runs []matrix.Run) (made []resul
 	return made, again, nil
 }
 
-// startTogether makes the runs and returns their records in the same order.
-func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) []results.Record {
-	recs := make([]results.Record, len(runs))
+// startTogether makes the runs and returns their records, first those of so many that cannot be made,
+// and the runs in the same order.
+func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) (recs []results.Record, in []matrix.Run,
+	refused int) {
 	var play []matrix.Run
-	var at []int
-	for i, p := range runs {
-		rec, refused := s.refuse(&p)
-		if refused {
-			recs[i] = rec
-			continue
+	for _, p := range runs {
+		if rec, cannot := s.refuse(&p); cannot {
+			recs, in, refused = append(recs, rec), append(in, p), refused+1
+		} else {
+			play = append(play, p)
 		}
-		play, at = append(play, p), append(at, i)
 	}
 	if len(play) == 0 {
-		return recs
+		return recs, in, refused
 	}
 	if s.Progress != nil {
-		s.Progress.Begin(runs[0])
+		s.Progress.Begin(play[0])
 	}
 	if !s.AbortOnCancel {
 		ctx = context.WithoutCancel(ctx)
@@ -65,9 +64,9 @@ func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) []result
 	begun := time.Now()
 	for i, rec := range s.Runner.RunTogether(ctx, play) {
 		s.took(begun, &rec)
-		recs[at[i]] = rec
+		recs, in = append(recs, rec), append(in, play[i])
 	}
-	return recs
+	return recs, in, refused
 }
 
 // spoilt reports whether something else spoilt one of the runs that were made together, and all are

@@ -137,6 +137,11 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		sets = append(sets, s)
 	}
+	if f.asked == nil {
+		if metrics, err = compare.Lookup(compare.Priced(f.metrics, pointersTo(sets)...)); err != nil {
+			return err
+		}
+	}
 	all, err := f.compare(sets, metrics)
 	if err != nil {
 		return cli.UsageError(err)
@@ -177,6 +182,13 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return f.judge(cmd, all, limit, cmd.Flags().Changed("metric"))
+}
+
+func pointersTo(sets []compare.Set) (out []*compare.Set) {
+	for i := range sets {
+		out = append(out, &sets[i])
+	}
+	return out
 }
 
 func (f *compareFlags) compare(sets []compare.Set, metrics []compare.Metric) ([]*compare.Result, error) {

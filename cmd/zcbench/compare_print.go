@@ -15,16 +15,22 @@ import (
 // comparison is what compare and rerun print of two sources, or of the cells of one.
 type comparison struct {
 	*compare.Result
-	Answer *answer.Answer `json:"answer,omitempty"`
-	Why    *[]*why.Result `json:"why,omitempty"` // nil: nobody asked
+	Answer  *answer.Answer   `json:"answer,omitempty"`
+	Answers []answer.Finding `json:"answers"`
+	Why     *[]*why.Result   `json:"why,omitempty"` // nil: nobody asked
 
-	of []explained
+	of    []explained
+	brief *answer.Brief
 }
 
 // newComparison adds the answer to a comparison. set are the cells of the one source; nil: there
 // are two.
 func newComparison(r *compare.Result, set *compare.Set) comparison {
-	return comparison{Result: r, Answer: answer.OfComparison(r, set)}
+	c := comparison{Result: r, Answers: []answer.Finding{}}
+	if c.Answer, c.brief = answer.OfComparison(r, set); c.brief != nil {
+		c.Answers = c.brief.Findings
+	}
+	return c
 }
 
 // explain adds what makes the difference.
@@ -44,9 +50,9 @@ func (c *comparison) write(w io.Writer, asJSON bool) error {
 		return enc.Encode(c)
 	}
 	err := c.Sources(w)
-	if c.Answer != nil {
+	if c.brief != nil {
 		_, nl := io.WriteString(w, "\n")
-		err = errors.Join(err, nl, answer.Text(w, c.Answer))
+		err = errors.Join(err, nl, answer.WriteBrief(w, c.brief))
 	}
 	if err = errors.Join(err, c.Table(w)); err != nil {
 		return err

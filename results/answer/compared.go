@@ -9,8 +9,9 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// OfComparison answers a comparison of the cells of a set or, if that is nil, of two sources.
-func OfComparison(r *compare.Result, s *compare.Set) *Answer {
+// OfComparison answers a comparison of the cells of a set or, if that is nil, of two sources: in all
+// sentences, and in short.
+func OfComparison(r *compare.Result, s *compare.Set) (*Answer, *Brief) {
 	e := Evidence{Set: s, Compared: r}
 	if s != nil {
 		e.Stops = stopsOf(s)
@@ -21,7 +22,8 @@ func OfComparison(r *compare.Result, s *compare.Set) *Answer {
 			}
 		}
 	}
-	return Of(e)
+	a := Of(e)
+	return a, Shorten(e, a)
 }
 
 // stopsOf groups the cells of a set that have no number by the reasons why.

@@ -116,7 +116,8 @@ func TestAdviceLasts(t *testing.T) {
 		if margin > 0 {
 			r.Within(margin)
 		}
-		return sentence(t, answer.OfComparison(r, &set), answer.Needs, "throughput_gbps")
+		long, _ := answer.OfComparison(r, &set)
+		return sentence(t, long, answer.Needs, "throughput_gbps")
 	}
 	s := of(0)
 	wants(t, "5 %", s.Text, "one of 5 %", fmt.Sprintf("about %d runs of each (%.0f min for these 2 cells)",

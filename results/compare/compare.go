@@ -104,6 +104,20 @@ var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "loss_free_pack
 // DefaultMetrics are compared when none are asked for.
 var DefaultMetrics = []string{"throughput_gbps", "ns_per_kb"}
 
+// Priced adds to figures what sending took, where cells of some sets differ in the sender's mode.
+func Priced(names []string, sets ...*Set) []string {
+	tx := map[string]bool{}
+	for _, s := range sets {
+		for i := range s.Cells {
+			tx[s.Cells[i].Cell.TX] = true
+		}
+	}
+	if len(tx) > 1 && slices.Contains(names, "ns_per_kb") && !slices.Contains(names, "tg_ns_per_kb") {
+		names = append(slices.Clone(names), "tg_ns_per_kb")
+	}
+	return names
+}
+
 // Lookup finds metrics by name.
 func Lookup(names []string) ([]Metric, error) {
 	var out []Metric
@@ -225,10 +239,11 @@ type Row struct {
 
 	of       Metric
 	from     *Result
-	pair     int  // of from
-	declared bool // the plan says which comparisons count
-	main     bool // it is among those that come first
-	tests    int  // pairs that share the level with its own
+	pair     int     // of from
+	declared bool    // the plan says which comparisons count
+	main     bool    // it is among those that come first
+	tests    int     // pairs that share the level with its own
+	own      float64 // the share of the level that its figure has from the beginning
 }
 
 // Result is a comparison.

@@ -23,6 +23,9 @@ var core = map[string]bool{"throughput_gbps": true, "packets_per_s": true, "tran
 	"ns_per_kb": true, "ns_per_packet": true, "cpu_us_per_transaction": true, "cycles_per_byte": true,
 	"roi_cpu_total": true}
 
+// ofSender is what sending took: the price of a comparison of senders.
+var ofSender = map[string]bool{"tg_ns_per_kb": true, "tg_ns_per_packet": true, "tg_cpu_us_per_transaction": true}
+
 // forRankings is what rankings have of the level where the plan does not declare what counts,
 // beside what comparisons leave them.
 const forRankings = .2
@@ -48,7 +51,7 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 	for _, r := range rows {
 		r.main = !r.Exploratory && (first == "" || r.Factor == first)
 		if r.declared {
-			r.main = !r.Exploratory && core[r.Metric]
+			r.main = !r.Exploratory && (core[r.Metric] || r.Factor == "tx" && ofSender[r.Metric])
 		}
 		if !r.asks() {
 			r.Diff.Adjusted = 1
@@ -88,7 +91,16 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 		if share == 0 {
 			share = 1 // where all that comes first is decided
 		}
-		r.tests = max(1, pairs)
+		r.tests, r.own = max(1, pairs), share/float64(max(1, pairs))
+		if i, ok := at[pair{r.from, r.pair, r.main}]; ok {
+			n := 0
+			for _, x := range each[map[bool]int{true: 0, false: 1}[r.main]][i] {
+				if x.bounds() {
+					n++
+				}
+			}
+			r.own /= float64(max(1, n))
+		}
 		if r.Reach = nil; r.Diff.Testable() {
 			r.Reach = new(stat.ReachOf(&r.Diff, r.tests))
 			*r.Reach = r.Reach.With(share)
@@ -145,6 +157,33 @@ func (r *Row) asks() bool {
 	}
 	return !r.of.capacity || slower.HeldBy(subjects(&r.A, &r.B)...) == ""
 }
+
+// bounds reports whether a figure's bounds may be told: not those of a return, which says what its
+// rate and its cost do.
+func (r *Row) bounds() bool { return !r.of.ofReturn() && r.Metric != "cycles_per_byte" }
+
+// Bounds returns the interval of the ratio of a row without a verdict, by the share of the level that
+// its figure has from the beginning: what all such intervals leave out of a report is so in 95 % of
+// reports. nil: so few runs give none, or something else than the two is in the figures.
+func (r *Row) Bounds() *stat.Ratio { return r.within(stat.Alpha * r.own) }
+
+// Near reports whether the two are less than a margin (0.05 = 5 %) apart, by two one-sided tests of a
+// row without a verdict. Each has the share of the level that the row did not use: no ratio is both 1
+// and beyond the margin, so that a row can be wrong in one way alone.
+func (r *Row) Near(margin float64) bool {
+	return inside(r.within(2*stat.Alpha*r.own), margin-r.hidden) && r.clocksTell(margin)
+}
+
+func (r *Row) within(alpha float64) *stat.Ratio {
+	if r.Verdict != Unsure || r.AtLimit != "" || r.Work != "" || r.Other != "" || r.OtherClass != "" || r.Mixed() ||
+		r.OffClocks || r.ByClocks || r.own == 0 || !r.bounds() || !r.asks() {
+		return nil
+	}
+	return r.Diff.Told(min(alpha, stat.Alpha))
+}
+
+// Cells returns the two cells of a row, with their runs.
+func (r *Row) Cells() (a, b *Cell) { return r.cells.a, r.cells.b }
 
 // Jointly corrects the rows of several results together, and gives them their verdicts: who looks
 // at ten folders finds a difference in one of them by chance ten times as often.

@@ -17,8 +17,8 @@ var (
 	told = []string{"throughput_gbps", "ns_per_kb"}
 )
 
-// answerOf puts into sentences what the evidence supports.
-func answerOf(set *compare.Set, s *Summary) *answer.Answer {
+// answerOf puts into sentences what the evidence supports, all of it and in short.
+func answerOf(set *compare.Set, s *Summary) (*answer.Answer, *answer.Brief) {
 	e := answer.Evidence{Set: set, Figures: leadBy, Compared: s.Compared, Compare: told, Power: true}
 	for _, x := range s.Stops {
 		e.Stops = append(e.Stops, answer.Stop{Number: x.Number, Verdict: x.Verdict, Reason: x.Reason, Fix: x.Fix,
@@ -36,5 +36,6 @@ func answerOf(set *compare.Set, s *Summary) *answer.Answer {
 			}
 		}
 	}
-	return answer.Of(e)
+	a := answer.Of(e)
+	return a, answer.Shorten(e, a)
 }

@@ -26,6 +26,9 @@ type Summary struct {
 
 	// Answer is what the evidence supports, in sentences; nil: there is nothing to say.
 	Answer *answer.Answer `json:"answer,omitempty"`
+	// Answers are what was learnt, in the order of the sentences that tell it.
+	Answers []answer.Finding `json:"answers"`
+	Brief   *answer.Brief    `json:"-"`
 
 	Cells []Cell `json:"cells"`
 	// Means is what is said of all runs that changes what their figures mean.
@@ -171,7 +174,11 @@ func Summarize(j results.Journal) *Summary {
 	s.Compared, s.Uncompared = compared(&set)
 	between := set.Between
 	q := asked{between: between, compared: s.Compared, rankings: answer.Rankings(&set, leadBy)}
-	s.Answer = answerOf(&set, s) // its rankings have a part in the comparisons' p
+	s.Answer, s.Brief = answerOf(&set, s) // its rankings have a part in the comparisons' p
+	s.Answers = []answer.Finding{}
+	if s.Brief != nil {
+		s.Answers = s.Brief.Findings
+	}
 	s.ROI, s.Calibrations = roiOf(returning(groups), q), calibrations(&j)
 	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
@@ -208,7 +215,7 @@ func compared(set *compare.Set) (r *compare.Result, many string) {
 	if base == nil {
 		return nil, ""
 	}
-	metrics, err := compare.Lookup(compare.ReportMetrics)
+	metrics, err := compare.Lookup(compare.Priced(compare.ReportMetrics, set))
 	if err != nil {
 		return nil, ""
 	}

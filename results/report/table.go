@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 )
 
@@ -27,12 +28,42 @@ const (
 	maxLines = 5 // journal lines not used
 )
 
-// Table writes the summary for a terminal: the answer, a row per cell, then the reasons
-// and fixes that both cite by number, then flags and warnings.
+// Short writes what a command ends with that measured several cells: the answer, the small table,
+// the doubts, and why runs failed. All else is in the report.
+func Short(w io.Writer, s *Summary) error {
+	if s.Brief == nil || len(s.Brief.Rows) == 0 {
+		return Table(w, s)
+	}
+	b := bufio.NewWriter(w)
+	if err := answer.WriteBrief(b, s.Brief); err != nil {
+		return err
+	}
+	var wrong []stop
+	for _, x := range s.Stops {
+		if x.Verdict != results.Unsupported && !s.expected(&x) {
+			wrong = append(wrong, x)
+		}
+	}
+	writeStops(b, wrong)
+	return b.Flush()
+}
+
+// expected reports whether runs with a reason could not be anything else where they were made.
+func (s *Summary) expected(x *stop) bool {
+	for i := range s.Cells {
+		if c := &s.Cells[i]; slices.Contains(c.Stops, x.Number) && c.Expected < c.Invalid+c.Failed {
+			return false
+		}
+	}
+	return true
+}
+
+// Table writes the summary for a terminal: the answer in short, then in full a row per cell, then
+// the reasons and fixes that it cites by number, then flags and warnings.
 func Table(w io.Writer, s *Summary) error {
 	b := bufio.NewWriter(w)
-	if s.Answer != nil {
-		if err := answer.Text(b, s.Answer); err != nil {
+	if s.Brief != nil {
+		if err := answer.WriteBrief(b, s.Brief); err != nil {
 			return err
 		}
 		b.WriteString("\n")

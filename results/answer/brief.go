@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Wide is how many columns the small table and the doubts keep to.
+const Wide = 100
+
+// Columns are the headings of the small table.
+var Columns = []string{"cell", "rate", "receiver", "sender", "to the first", "verdict"}
+
+// mostRows is of how many cells the small table is.
+const mostRows = 40
+
+// WriteBrief writes the short answer for a terminal: the sentences, the table, the doubts.
+func WriteBrief(w io.Writer, a *Brief) error {
+	if a == nil {
+		return nil
+	}
+	b := bufio.NewWriter(w)
+	for _, s := range a.Sentences() {
+		b.WriteString(plaintext.Wrap("", "", plaintext.Line(s)))
+	}
+	if len(a.Rows) > 0 {
+		b.WriteString("\n")
+		writeTable(b, a.Rows)
+	}
+	if len(a.Doubts) > 0 {
+		b.WriteString("\n")
+		for _, d := range a.Doubts {
+			b.WriteString(plaintext.Line(d) + "\n")
+		}
+	}
+	return b.Flush()
+}
+
+// longCell is how wide the column of cells is at most; longer names have a line of their own.
+const longCell = 32
+
+func writeTable(b *bufio.Writer, rows [][]string) {
+	widths := make([]int, len(Columns))
+	above := []string{"", "", "CPU s/GB", "CPU s/GB", "", ""}
+	for i, h := range Columns {
+		widths[i] = max(utf8.RuneCountInString(h), utf8.RuneCountInString(above[i]))
+	}
+	for _, r := range rows {
+		for i, f := range r {
+			n := utf8.RuneCountInString(plaintext.Line(f))
+			if i > 0 || n <= longCell {
+				widths[i] = max(widths[i], n)
+			}
+		}
+	}
+	line := func(fields []string) {
+		var out strings.Builder
+		for i, f := range fields {
+			f = plaintext.Line(f)
+			pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(f)))
+			if i > 0 {
+				out.WriteString("  ")
+			}
+			if i == 0 || i >= 4 {
+				out.WriteString(f + pad)
+			} else {
+				out.WriteString(pad + f)
+			}
+		}
+		b.WriteString(strings.TrimRight(out.String(), " ") + "\n")
+	}
+	line(above)
+	line(Columns)
+	for _, r := range rows {
+		if utf8.RuneCountInString(plaintext.Line(r[0])) > longCell {
+			b.WriteString(plaintext.Wrap("", "  ", plaintext.Line(r[0])))
+			r = append([]string{""}, r[1:]...)
+		}
+		line(r)
+	}
+}
+
+// table makes a row per cell: its rate, what it took, how it stands to the first.
+func (s *shortener) table() (rows [][]string) {
+	add := func(name string, c *compare.Cell) {
+		if len(rows) < mostRows {
+			rows = append(rows, s.row(name, c))
+		}
+	}
+	n := 0
+	switch {
+	case s.Set != nil:
+		for i := range s.Set.Cells {
+			c := &s.Set.Cells[i]
+			if c.Source == "" && !(len(c.Runs) > 0 && c.Runs[0].Calibrates()) {
+				add(c.Cell.ID, c)
+				n++
+			}
+		}
+	case s.Compared != nil:
+		for _, c := range s.Compared.Couples() {
+			add("A: "+c.A.Cell.ID, c.A)
+			add("B: "+c.B.Cell.ID, c.B)
+			n += 2
+		}
+	}
+	if n < 2 {
+		return nil
+	}
+	if n > mostRows {
+		rows = append(rows, []string{fmt.Sprintf("and %d more: see the report", n-mostRows), "", "", "", "", ""})
+	}
+	return rows
+}
+
+const none = "-"
+
+func (s *shortener) row(name string, c *compare.Cell) []string {
+	rate, rx, tx := cmp.Or(rateText(c.Runs, 0), none), none, none
+	if !c.Cell.RoundTrips() && !c.Cell.MovesPackets() {
+		rx, tx = perGB("ns_per_kb", c), perGB("tg_ns_per_kb", c)
+	}
+	ratio, verdict := none, none
+	switch r := s.beside(c); {
+	case len(c.Runs) == 0:
+		verdict = cmp.Or(string(lastVerdict(c)), "not run")
+	case missesPace(c):
+		verdict = "misses its pace"
+	case r != nil:
+		ratio, verdict = ratioText(r), verdictText(r)
+	case s.reference(c):
+		ratio = "1"
+	}
+	return []string{name, rate, rx, tx, ratio, verdict}
+}
+
+func lastVerdict(c *compare.Cell) results.Verdict {
+	if c.Refused != nil {
+		return c.Refused.Verdict
+	}
+	return ""
+}
+
+func perGB(name string, c *compare.Cell) string {
+	if sum := stat.Summarize(figuresOf(metric(name), c.Runs)); sum != nil {
+		return digits3(sum.Median / 1e3)
+	}
+	return none
+}
+
+// beside finds the comparison that a cell's row shows: of what it takes where it is paced, or sends,
+// else of how fast it is.
+func (s *shortener) beside(c *compare.Cell) (best *compare.Row) {
+	if s.Compared == nil {
+		return nil
+	}
+	weight := func(r *compare.Row) int {
+		q := questionOf(r)
+		if q == nil || r.Mixed() {
+			return 9
+		}
+		switch {
+		case c.Paced() && r.Factor == "tx" && q.work == "to send", c.Paced() && r.Factor != "tx" && q.work == "to receive":
+			return 0
+		case !c.Paced() && !q.cost:
+			return 1
+		case q.cost && r.Work == "" && q.work != "at":
+			return 2
+		}
+		return 9
+	}
+	for i := range s.Compared.Rows {
+		r := &s.Compared.Rows[i]
+		if _, b := r.Cells(); b != c || r.Diff.Ratio == nil || weight(r) > 2 {
+			continue
+		}
+		if best == nil || weight(r) < weight(best) {
+			best = r
+		}
+	}
+	return best
+}
+
+// reference reports whether others are compared with the cell.
+func (s *shortener) reference(c *compare.Cell) bool {
+	return s.Compared != nil && slices.ContainsFunc(s.Compared.Rows, func(r compare.Row) bool {
+		a, _ := r.Cells()
+		return a == c && !r.Mixed()
+	})
+}
+
+func ratioText(r *compare.Row) string {
+	what := "rate "
+	if q := questionOf(r); q.cost {
+		what = "CPU "
+	}
+	text := what + times(r.Diff.Ratio.Value)
+	if iv := interval(r.Diff.Ratio); iv != "" {
+		text += " " + iv
+	}
+	return text
+}
+
+func verdictText(r *compare.Row) string {
+	switch st := stateOf(r, questionOf(r)); {
+	case st == stEqual:
+		return string(same)
+	case st == stHeld || r.AtLimit != "" && r.Verdict == compare.Unsure:
+		return "held up"
+	case r.Verdict == compare.Unsure:
+		return string(open)
+	}
+	return string(r.Verdict)
+}
+
+// doubts are what cannot be told, in a line, and what has no number, in another.
+func (s *shortener) doubts() (lines []string) {
+	var items []string
+	for _, x := range s.untold {
+		t := s.of[x.row]
+		who := t.b + " beside " + t.a
+		if t.sender {
+			who = "sender " + who
+		}
+		what := in(x.kind, []told{x})
+		item := who + " " + what
+		switch b := x.row.Bounds(); {
+		case x.state == stFew:
+			item += " (too few runs)"
+		case x.state == stOpen && b != nil:
+			item += fmt.Sprintf(" (differences above %s are excluded)", ceil(max(*b.Hi-1, 1 / *b.Lo - 1)))
+		case x.state == stHeld:
+			item += " (" + compare.AtLimit(x.row.AtLimit) + ")"
+		case x.state == stSilent:
+			continue
+		}
+		if w := t.where(x.row); w != "" {
+			item += " " + w
+		}
+		if !slices.Contains(items, item) {
+			items = append(items, item)
+		}
+	}
+	if line := fit("Not told: ", items); line != "" {
+		lines = append(lines, line)
+	}
+	items = nil
+	for _, stop := range s.Stops {
+		var names []string
+		for _, id := range stop.Cells {
+			if !s.shown[id] && s.silent(id) {
+				names = append(names, id)
+			}
+		}
+		if names != nil {
+			items = append(items, fmt.Sprintf("%s %s", few(names), stop.Verdict))
+		}
+	}
+	if line := fit("Without a number: ", items); line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// silent reports whether a cell has no run that counts.
+func (s *shortener) silent(id string) bool {
+	return s.Set != nil && slices.ContainsFunc(s.Set.Cells, func(c compare.Cell) bool {
+		return c.Cell.ID == id && len(c.Runs) == 0 && c.Cell.Control == ""
+	})
+}
+
+// fit puts as many items into a line as there is room for.
+func fit(begin string, items []string) string {
+	if len(items) == 0 {
+		return ""
+	}
+	line := begin
+	for i, item := range items {
+		item = plaintext.Line(item)
+		more := ""
+		if left := len(items) - i - 1; left > 0 {
+			more = fmt.Sprintf("; and %d more", left)
+		}
+		sep := "; "
+		if i == 0 {
+			sep = ""
+		}
+		if utf8.RuneCountInString(line+sep+item+more+".") > Wide {
+			if i == 0 {
+				room := Wide - utf8.RuneCountInString(begin+" ..."+more+".")
+				return begin + string([]rune(item)[:max(0, min(room, utf8.RuneCountInString(item)))]) + " ..." + more + "."
+			}
+			return line + fmt.Sprintf("; and %d more.", len(items)-i)
+		}
+		line += sep + item
+	}
+	return line + "."
+}

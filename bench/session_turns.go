@@ -23,38 +23,39 @@ func (s *Session) together(ctx context.Context, runs []matrix.Run) (made []resul
 	if err := s.Runner.replaceLostAgents(ctx); err != nil {
 		return nil, false, err
 	}
-	recs := s.startTogether(ctx, runs)
+	runs, recs := s.startTogether(ctx, runs)
 	for i := range recs {
 		s.judge(&recs[i])
 	}
 	again = s.spoilt(recs)
+	told := false // of the first one, that it began
 	for i, rec := range recs {
 		if rec, err = s.keep(rec); err != nil {
 			return append(made, rec), false, err
 		}
-		if s.Progress != nil && i > 0 && rec.Turns != nil {
+		if s.Progress != nil && told && rec.Turns != nil {
 			s.Progress.Begin(runs[i])
 		}
+		told = told || rec.Turns != nil
 		made = append(made, s.tell(runs[i], rec, again))
 	}
 	return made, again, nil
 }
 
-// startTogether makes the runs and returns their records in the same order.
-func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) []results.Record {
-	recs := make([]results.Record, len(runs))
+// startTogether makes the runs, and returns them and their records in the order in which these were
+// begun: first those that cannot be made.
+func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) (made []matrix.Run, recs []results.Record) {
 	var play []matrix.Run
-	var at []int
-	for i, p := range runs {
+	for _, p := range runs {
 		rec, refused := s.refuse(&p)
 		if refused {
-			recs[i] = rec
+			made, recs = append(made, p), append(recs, rec)
 			continue
 		}
-		play, at = append(play, p), append(at, i)
+		play = append(play, p)
 	}
 	if len(play) == 0 {
-		return recs
+		return made, recs
 	}
 	if s.Progress != nil {
 		s.Progress.Begin(runs[0])
@@ -63,11 +64,11 @@ func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) []result
 		ctx = context.WithoutCancel(ctx)
 	}
 	begun := time.Now()
-	for i, rec := range s.Runner.RunTogether(ctx, play) {
+	for _, rec := range s.Runner.RunTogether(ctx, play) {
 		s.took(begun, &rec)
-		recs[at[i]] = rec
+		recs = append(recs, rec)
 	}
-	return recs
+	return append(made, play...), recs
 }
 
 // spoilt reports whether something else spoilt one of the runs that were made together, and all are

@@ -134,6 +134,7 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 	for i, p := range ps {
 		all[i] = starting{run: p, end: wire.EndRef{End: i + 1}}
 		recs = append(recs, r.record(p))
+		recs[i].Start = p.Rep + 1 // all is opened anew
 	}
 	out, ready := r.ready(ctx, ps[0].Cell)
 	for i := range all {

@@ -179,8 +179,24 @@ func TestIntegrationTurnsOfOneThatCannot(t *testing.T) {
 		t.Errorf("%d records in the journal", n)
 	}
 	if again, err := r.Play(t.Context(), []matrix.Run{{Cell: cell("tcp", "tcp")}}); err != nil ||
-		again[0].Turns != nil {
+		again[0].Turns != nil || again[0].Start != 0 {
 		t.Errorf("a run by itself after them: %+v, %v", again, err)
+	}
+	// What is refused before is recorded before.
+	r.Missing = func(c plan.Cell) *Missing {
+		if c.RX == "tcp" {
+			return nil
+		}
+		return &Missing{Reason: "lacks all"}
+	}
+	runs := r.inTurns(cell("tcp", "tcp"), cell("uring", "tcp"), cell("tcp", "sendfile"))
+	for i := range runs {
+		runs[i].Block, runs[i].Rep = 1, 1
+	}
+	recs, err = r.Play(t.Context(), runs)
+	if err != nil || len(recs) != 3 || !strings.HasPrefix(recs[0].Reason, "lacks all") || recs[2].Turns == nil ||
+		recs[2].Start != 2 {
+		t.Errorf("refused: %d records, %v", len(recs), err)
 	}
 }
 

@@ -37,8 +37,8 @@ type Record struct {
 	// a run, the whole block is made again. 0: it is of no block, or of an older journal, in which
 	// a run was made again alone.
 	Try int `json:"try,omitempty"`
-	// Start is which start of the agents the run was made by, from 1, where a session started them
-	// several times; 0: it did once.
+	// Start is which start the run was made in, from 1: of the agents, where a session started them
+	// several times, or of cells that take turns, for which all is opened anew; 0: there was one.
 	Start int `json:"start,omitempty"`
 
 	StartUTCNs int64 `json:"start_utc_ns,omitempty"` // beginning of the steady window, wall clock of the controller

@@ -3,8 +3,10 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/plan"
@@ -28,16 +30,27 @@ func (s *Session) together(ctx context.Context, runs []matrix.Run) (made []resul
 		s.judge(&recs[i])
 	}
 	again = s.spoilt(recs)
-	for i, rec := range recs {
+	first := runs[0]
+	for _, i := range bySeq(recs) { // as a journal has them
+		rec := recs[i]
 		if rec, err = s.keep(rec); err != nil {
 			return append(made, rec), false, err
 		}
-		if s.Progress != nil && i > 0 && rec.Turns != nil {
+		if s.Progress != nil && runs[i].Cell.ID != first.Cell.ID && rec.Turns != nil {
 			s.Progress.Begin(runs[i])
 		}
 		made = append(made, s.tell(runs[i], rec, again))
 	}
 	return made, again, nil
+}
+
+// bySeq orders records by their numbers, as theirs in the list.
+func bySeq(recs []results.Record) (order []int) {
+	for i := range recs {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(recs[a].Seq, recs[b].Seq) })
+	return order
 }
 
 // startTogether makes the runs and returns their records in the same order.
@@ -62,10 +75,24 @@ func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) []result
 	if !s.AbortOnCancel {
 		ctx = context.WithoutCancel(ctx)
 	}
-	begun := time.Now()
-	for i, rec := range s.Runner.RunTogether(ctx, play) {
-		s.took(begun, &rec)
-		recs[at[i]] = rec
+	opt := s.Runner.optionsOf(saysMost(cellsOf(play)))
+	parts := opt.fitQueues(cellsOf(play))
+	if play[0].Rep%2 == 1 { // none is always the first
+		slices.Reverse(parts)
+	}
+	for _, part := range parts {
+		var runs []matrix.Run
+		for _, i := range part.cells {
+			runs = append(runs, play[i])
+		}
+		begun := time.Now()
+		for n, rec := range s.Runner.RunTogether(ctx, runs) {
+			s.took(begun, &rec)
+			if part.why != "" {
+				rec.Warnings = append(rec.Warnings, part.why)
+			}
+			recs[at[part.cells[n]]] = rec
+		}
 	}
 	return recs
 }

@@ -253,6 +253,35 @@ func (p preview) turns(w io.Writer, plan []matrix.Run) {
 			fmt.Fprintf(w, "  group %d, %s: a start takes %v, %d turns of each cell\n", first.Group,
 				counted(len(start), "cell", "cells"), o.startLength(start).Round(10*time.Millisecond),
 				2*matrix.RoundsOf(o.window(first), turn))
+			p.apart(w, start)
+		}
+	}
+}
+
+// apart says which cells of a group cannot be open together, and why; and for which headers are
+// split because they are beside modes that take queues over.
+func (p preview) apart(w io.Writer, start []matrix.Run) {
+	var cells []plan.Cell
+	for _, c := range cellsOf(start) {
+		if p.missing(c) == nil {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) == 0 {
+		return
+	}
+	o := p.forCell(saysMost(cells))
+	parts := o.fitQueues(cells)
+	for _, part := range parts {
+		if part.why != "" {
+			fmt.Fprintf(w, "    %s: %s\n", cells[part.cells[0]].ID, part.why)
+		}
+	}
+	split := slices.ContainsFunc(cells, func(c plan.Cell) bool { return c.TakesQueues() })
+	for i := range cells {
+		if c := &cells[i]; split && !c.SplitsItself() && c.HeaderSplit == nil {
+			fmt.Fprintf(w, "    %s: headers are split for it too, as the NIC does for the others of the group; "+
+				"add the cell with header_split: true to have this one with the host as it is\n", c.ID)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -72,12 +73,14 @@ func (s *collected) text(name string) string {
 // collect goes through the cells that can run.
 func (p preview) collect(role stream.Role) *collected {
 	s := &collected{values: map[string][]string{}, counts: map[string]int{}}
-	for _, c := range p.spec.Cells {
+	shares := p.shares()
+	for i, c := range p.spec.Cells {
 		if p.missing(c) != nil {
 			continue
 		}
 		s.cells++
 		o := p.forCell(c)
+		o.beside = shares[i]
 		of, tg := settingsOf(o, c)
 		if p.oneMachine && !tg.IsZero() {
 			tg.OnlyNamespace = true
@@ -94,6 +97,27 @@ func (p preview) collect(role stream.Role) *collected {
 		s.ofLayout(placed{role, c, cpus, layout}, dev, o)
 	}
 	return s
+}
+
+// shares shares out the queues of cells that take turns.
+func (p preview) shares() []*wire.QueueShare {
+	out := make([]*wire.QueueShare, len(p.spec.Cells))
+	if p.spec.TurnLength() == 0 {
+		return out
+	}
+	for _, g := range plan.TurnGroups(p.spec.Cells) {
+		var can []int
+		var cells []plan.Cell
+		for _, i := range g {
+			if p.missing(p.spec.Cells[i]) == nil {
+				can, cells = append(can, i), append(cells, p.spec.Cells[i])
+			}
+		}
+		for n, q := range shareQueues(cells) {
+			out[can[n]] = q
+		}
+	}
+	return out
 }
 
 func (s *collected) ofEnd(of plan.Settings) {

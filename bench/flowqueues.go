@@ -29,7 +29,17 @@ func (o *Options) flowQueues(c plan.Cell) ([]int, error) {
 	case set.Channels > 0:
 		has = upTo(set.Channels)
 	case set.Set != "" || len(has) == 0: // which may be another number of queues
+		if o.beside != nil {
+			return nil, nil
+		}
 		return o.from(c), nil
+	}
+	if q := o.beside; q != nil {
+		all, err := nicqueue.Among(c.RX, o.SUTDev, has, c.Queue, q.All, q.All)
+		if err != nil { // the group will be split
+			return nil, nil
+		}
+		return inTurn(all[q.From:q.From+q.Own], c.NFlows()), nil
 	}
 	if c.NFlows() == 1 && c.Queues == 0 { // which its path chooses by itself
 		return o.ofOne(c, has)
@@ -60,6 +70,14 @@ func (o *Options) ofOne(c plan.Cell, has []int) ([]int, error) {
 		return []int{id}, nil
 	}
 	return nil, refused
+}
+
+// inTurn gives each of several flows a queue.
+func inTurn(queues []int, flows int) (ids []int) {
+	for n := range flows {
+		ids = append(ids, queues[n%len(queues)])
+	}
+	return ids
 }
 
 // from numbers the flows' queues from the one that was named.

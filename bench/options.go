@@ -5,6 +5,7 @@ package bench
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -49,9 +50,10 @@ type Options struct {
 	named [2][]int // the CPUs that were named for their threads, for several flows in turn
 	// layoutNamed: the CPUs of the cell's layout were named, of the SUT and the TG.
 	layoutNamed [2]bool
-	nodes       [2]*int  // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
-	rxQueues    [2][]int // those of the interfaces, as they were found; nil: not known
-	found       [2]port  // the interfaces themselves
+	nodes       [2]*int          // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
+	beside      *wire.QueueShare // of a cell's queues in those of its group, for what is foretold
+	rxQueues    [2][]int         // those of the interfaces, as they were found; nil: not known
+	found       [2]port          // the interfaces themselves
 
 	// SUTSettings and TGSettings are set on the hosts while they measure; see
 	// Runner.Settings for what a cell adds.

@@ -39,8 +39,8 @@ type Runner struct {
 
 	env   *hostSnapshots // what the hosts are like; nil: nobody asks
 	rests *restMeter
-	// how long what is under way at a turn's end takes to arrive, by the groups that had turns
-	drains map[string]time.Duration
+	// how long what is under way at a turn's end takes to arrive, by the numbers of the groups that had turns
+	drains map[int]time.Duration
 	seq    int
 	now    inForce            // what is set on the hosts
 	lost   map[*host.Host]int // runs on end in which its agent was lost

@@ -5,6 +5,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/plan"
@@ -58,17 +59,31 @@ func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) (made []
 		return made, recs
 	}
 	if s.Progress != nil {
-		s.Progress.Begin(runs[0])
+		s.Progress.Begin(play[0])
 	}
 	if !s.AbortOnCancel {
 		ctx = context.WithoutCancel(ctx)
 	}
-	begun := time.Now()
-	for _, rec := range s.Runner.RunTogether(ctx, play) {
-		s.took(begun, &rec)
-		recs = append(recs, rec)
+	opt := s.Runner.optionsOf(saysMost(cellsOf(play)))
+	parts := opt.fitQueues(cellsOf(play))
+	if play[0].Rep%2 == 1 { // none is always the first
+		slices.Reverse(parts)
 	}
-	return append(made, play...), recs
+	for _, part := range parts {
+		var runs []matrix.Run
+		for _, i := range part.cells {
+			runs = append(runs, play[i])
+		}
+		begun := time.Now()
+		for n, rec := range s.Runner.RunTogether(ctx, runs) {
+			s.took(begun, &rec)
+			if part.why != "" {
+				rec.Warnings = append(rec.Warnings, part.why)
+			}
+			made, recs = append(made, runs[n]), append(recs, rec)
+		}
+	}
+	return made, recs
 }
 
 // spoilt reports whether something else spoilt one of the runs that were made together, and all are

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/judge"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
@@ -119,7 +120,8 @@ func (t *timetable) of(i int, startNs int64) *wire.Turns {
 // starting is a cell of several that are started together.
 type starting struct {
 	run    matrix.Run
-	end    wire.EndRef // at both hosts
+	end    wire.EndRef      // at both hosts
+	queues *wire.QueueShare // of the receiver's
 	out    outcome
 	opened bool
 }
@@ -129,14 +131,16 @@ type starting struct {
 // the others go on.
 func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []results.Record) {
 	defer func(o Options) { r.Opt = o }(r.Opt)
-	r.Opt = r.optionsOf(ps[0].Cell)
+	cells := cellsOf(ps)
+	set, queues := saysMost(cells), shareQueues(cells)
+	r.Opt = r.optionsOf(set)
 	all := make([]starting, len(ps))
 	for i, p := range ps {
-		all[i] = starting{run: p, end: wire.EndRef{End: i + 1}}
+		all[i] = starting{run: p, end: wire.EndRef{End: i + 1}, queues: queues[i]}
 		recs = append(recs, r.record(p))
 		recs[i].Start = p.Rep + 1 // all is opened anew
 	}
-	out, ready := r.ready(ctx, ps[0].Cell)
+	out, ready := r.ready(ctx, set)
 	for i := range all {
 		all[i].out = out
 		if ready && i > 0 {
@@ -182,16 +186,23 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 			f()
 		}
 	}()
+	var cells []plan.Cell
+	for i := range all {
+		cells = append(cells, all[i].run.Cell)
+	}
+	for _, i := range takersFirst(cells) {
+		r.openPair(ctx, &all[i], &free)
+	}
 	var open []*starting
 	for i := range all {
-		if r.openPair(ctx, &all[i], &free); all[i].opened {
+		if all[i].opened {
 			open = append(open, &all[i])
 		}
 	}
 	if len(open) == 0 {
 		return
 	}
-	window, group := r.Opt.window(all[0].run), all[0].run.Cell.TurnGroup()
+	window, group := r.Opt.window(all[0].run), all[0].run.Group
 	unsure := time.Duration(r.SUT.UncertaintyNs + r.TG.UncertaintyNs)
 	drain := cmp.Or(r.drains[group], turnDrains)
 	t := r.Opt.timetable(len(open), window, drain, unsure)
@@ -215,7 +226,7 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 		x.out.timeClocks(ctx, r.SUT, r.TG)
 	}
 	if r.drains == nil {
-		r.drains = map[string]time.Duration{}
+		r.drains = map[int]time.Duration{}
 	}
 	r.drains[group] = t.drainNext(open)
 	for i := range all {
@@ -254,6 +265,9 @@ func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
 func (r *Runner) turnSpec(x *starting, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
 	s := r.spec(x.run.Cell, role, addr, cookie)
 	s.EndRef, s.Shares, s.SampleMs = x.end, true, 0
+	if role == stream.RX {
+		s.Beside = x.queues
+	}
 	if m, err := modes.Find(role, s.Mode()); err == nil && m.Kind == stream.Stream && s.Cell.Congestion == "" {
 		s.Cell.Congestion = steadyCongestion
 	}

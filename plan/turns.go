@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,20 +12,77 @@ import (
 )
 
 // TurnGroup returns what a cell shares with all that it can take turns with: all that is chosen of
-// hosts, of how runs are made, and of CPUs and queues. What remains is of the flow alone. A mode
-// that takes a queue of the NIC over is alone.
+// hosts, of how runs are made, and of CPUs and queues. What remains is of the flow alone. Which
+// cells do take turns says [TurnGroups].
 func (c *Cell) TurnGroup() string {
 	var all []string
 	for i := range Options {
 		o := &Options[i]
+		if o.Name == headerSplit {
+			continue
+		}
 		if v := o.Raw(c); v != "" && (o.Kind == OfHost || o.Kind == ofRun || len(o.Sets) > 0 || o.Places) {
 			all = append(all, o.Name+"="+v)
 		}
 	}
-	if slices.ContainsFunc(c.modes(), stream.Mode.TakesQueue) {
-		all = append(all, c.ID)
+	if n := c.NThreads(stream.RX); n != c.NFlows() { // which have other CPUs
+		all = append(all, fmt.Sprintf("threads=%d", n))
 	}
 	return strings.Join(all, " ")
+}
+
+// headerSplit is the option that modes which take a queue over need no word of: they split.
+const headerSplit = "header_split"
+
+// split returns whether headers are split in a cell's runs; "": as found.
+func (c *Cell) split() string {
+	switch {
+	case c.SplitsItself(), c.HeaderSplit != nil && *c.HeaderSplit:
+		return "on"
+	case c.HeaderSplit != nil:
+		return "off"
+	}
+	return ""
+}
+
+// SplitsItself reports whether the receive mode turns header split on, where it can be.
+func (c *Cell) SplitsItself() bool {
+	return slices.ContainsFunc(c.modes(), func(m stream.Mode) bool {
+		return m.Role == stream.RX && m.Has(stream.SplitsHeaders)
+	})
+}
+
+// TakesQueues reports whether the receive mode takes the RX queues over that its flows come by.
+func (c *Cell) TakesQueues() bool { return c.takesQueues() }
+
+// TurnGroups finds the cells that take turns with each other, as their numbers. Header split is the
+// NIC's, and so the same for all of a group: where a mode splits headers, they are split for those
+// too that leave it as found. But a plan that has such a cell once more with header split on asks
+// for the host as it is, too: then the one that leaves it as found is in another group.
+func TurnGroups(cells []Cell) (all [][]int) {
+	splits, keys := map[string]bool{}, map[CellKey]bool{}
+	for i := range cells {
+		c := &cells[i]
+		keys[c.Key()] = true
+		splits[c.TurnGroup()] = splits[c.TurnGroup()] || c.SplitsItself()
+	}
+	of := map[string]int{}
+	for i := range cells {
+		c := &cells[i]
+		key, split, twin := c.TurnGroup(), c.split(), *c
+		twin.HeaderSplit = new(true)
+		if split == "" && splits[key] && !keys[twin.Key()] {
+			split = "on"
+		}
+		key += " " + headerSplit + "=" + split
+		at, known := of[key]
+		if !known {
+			at = len(all)
+			of[key], all = at, append(all, nil)
+		}
+		all[at] = append(all[at], i)
+	}
+	return all
 }
 
 // CheckTurns refuses what cells cannot do in turns.

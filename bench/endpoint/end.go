@@ -102,7 +102,7 @@ func Open(s wire.EndSpec) (*End, error) {
 			return nil, err
 		}
 	}
-	if s.Flows, err = withQueues(path, s, o.NIC.Dev); err != nil {
+	if s.Flows, o.NIC.Beside, err = withQueues(path, s, o.NIC.Dev); err != nil {
 		return nil, err
 	}
 	e := newEnd(s, path, o)

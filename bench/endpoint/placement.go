@@ -29,8 +29,8 @@ func (e *End) placeSoftirq() (err error) {
 			continue
 		}
 		queue := e.flows[i].Queue
-		if len(e.flows) == 1 {
-			queue = nil // whatever queue it comes by
+		if len(e.flows) == 1 || e.spec.Beside != nil {
+			queue = nil // whatever queue it comes by, or see wantOfAll
 		}
 		if err := want.Add(*f.SoftirqCPU, queue); err != nil {
 			return e.noLayout(err)
@@ -39,6 +39,7 @@ func (e *End) placeSoftirq() (err error) {
 	if len(want.CPUs) == 0 {
 		return nil
 	}
+	e.wantOfAll(&want)
 	if e.path.Kind == stream.Frame && e.spec.Role == stream.TX && !e.opts.Frames.Returns {
 		return nil // nothing comes to it
 	}
@@ -49,6 +50,17 @@ func (e *End) placeSoftirq() (err error) {
 		return e.noLayout(err)
 	}
 	return nil
+}
+
+// wantOfAll wants the softirqs of the queues of all ends that have turns where each of them does,
+// so that they are put once, and are the same for all: queue by queue on the CPUs of the flows.
+func (e *End) wantOfAll(want *place.Want) {
+	if q := e.spec.Beside; q != nil && len(e.flows) > 1 {
+		want.Queues = map[int]int{}
+		for i, id := range e.opts.NIC.Beside {
+			want.Queues[id] = want.CPUs[i%q.Each%len(want.CPUs)]
+		}
+	}
 }
 
 // placements are those that several ends of this process have together, by what they want.

@@ -13,11 +13,15 @@ import (
 
 // withQueues gives each flow of a receiver its RX queue: where its mode takes queues over one of
 // its own, and as many as were asked for where flows are only steered. One flow's path chooses
-// by itself.
-func withQueues(path stream.Mode, s wire.EndSpec, dev string) ([]wire.FlowSpec, error) {
+// by itself, where no other ends take queues beside it. It returns the queues of all ends, too,
+// where several have some; nil: they are not known, or there are none.
+func withQueues(path stream.Mode, s wire.EndSpec, dev string) (flows []wire.FlowSpec, beside []int, err error) {
+	if s.Role == stream.RX && s.Beside != nil {
+		return withShare(path, s, cmp.Or(dev, s.Dev))
+	}
 	takes := path.TakesQueue()
 	if s.Role != stream.RX || !takes && !s.Cell.Steers() || len(s.Flows) == 1 && s.Cell.Queues == 0 {
-		return s.Flows, nil
+		return s.Flows, nil, nil
 	}
 	queues := s.Cell.Queues
 	if queues == 0 && !takes {
@@ -28,13 +32,34 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) ([]wire.FlowSpec, 
 		err = nicqueue.RoomForRules(path.Name, dev, len(s.Flows))
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	flows := slices.Clone(s.Flows)
+	return onQueues(s.Flows, ids), nil, nil
+}
+
+// withShare gives the flows of an end its part of the queues that several ends have.
+func withShare(path stream.Mode, s wire.EndSpec, dev string) (flows []wire.FlowSpec, beside []int, err error) {
+	q := s.Beside
+	all, err := nicqueue.Spread(path, dev, s.Cell.Queue, q.All, q.All)
+	switch {
+	case q.Own == 0: // then those that take some say what is wrong
+		return s.Flows, all, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	if q.From == 0 {
+		err = nicqueue.RoomForRules(path.Name, dev, q.Rules)
+	}
+	return onQueues(s.Flows, all[q.From:q.From+q.Own]), all, err
+}
+
+// onQueues gives flows queues, in turn.
+func onQueues(flows []wire.FlowSpec, ids []int) []wire.FlowSpec {
+	flows = slices.Clone(flows)
 	for i := range flows {
-		flows[i].Queue = cmp.Or(flows[i].Queue, &ids[i])
+		flows[i].Queue = cmp.Or(flows[i].Queue, &ids[i%len(ids)])
 	}
-	return flows, nil
+	return flows
 }
 
 // shares groups the flows by thread: one each, but where the path takes a queue over all of that

@@ -265,8 +265,35 @@ type EndSpec struct {
 	MeasureCPUs []int      `json:"measure_cpus,omitempty"` // whose time is this end's; empty: all
 	SampleMs    int        `json:"sample_ms,omitempty"`    // interval of the time series; 0: none
 	Shares      bool       `json:"shares,omitempty"`       // with other ends of the agent, where its softirq is put
+	// Beside is of the receivers that have turns, where modes among them take queues over; nil:
+	// none do.
+	Beside *QueueShare `json:"beside,omitempty"`
 
 	Pair *Pair `json:"pair,omitempty"` // nil: the other end is elsewhere
+}
+
+// QueueShare is an end's part of the RX queues that several ends have, one after another: they
+// begin with the queue that the cells name, or are the last ones of the interface. So no two ends
+// take the same, and other flows are kept off all of them before the first is taken.
+type QueueShare struct {
+	All  int `json:"all"`            // queues of all ends
+	Each int `json:"each"`           // of each end that takes queues over
+	Own  int `json:"own,omitempty"`  // of this end; 0: its flows come as found
+	From int `json:"from,omitempty"` // which of them is its first
+	// Rules are how many flows of all ends are steered.
+	Rules int `json:"rules,omitempty"`
+}
+
+// mostShared bounds the queues of all ends.
+const mostShared = 1 << 16
+
+// Check refuses a part that is not one of the whole.
+func (q *QueueShare) Check() error {
+	if q != nil && (q.All < 1 || q.All > mostShared || q.Each < 1 || q.Each > q.All || q.Own < 0 || q.From < 0 ||
+		q.Rules < 0 || q.From > q.All-q.Own) {
+		return fmt.Errorf("RX queues %d and %d more of %d, %d for each end", q.From, q.Own, q.All, q.Each)
+	}
+	return nil
 }
 
 // Pair is the other end's interface, of a flow between two ends of a machine.

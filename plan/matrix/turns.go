@@ -91,7 +91,7 @@ func (s *Spec) TurnsFit() error {
 		return err
 	}
 	n := 2 * (RoundsOf(max(s.Duration, s.WarmupDuration), s.TurnLength()) + RoundsOf(s.RampUp, s.TurnLength()))
-	for _, g := range s.groups() {
+	for _, g := range plan.TurnGroups(s.Cells) {
 		if len(g) > mostGroup {
 			return fmt.Errorf(
 				"%d cells would take turns with each other, at most %d may: use order: blocks, or several "+
@@ -142,28 +142,13 @@ func (s *Spec) checkTurns(root ast.Node) error {
 	return placed(under(root, key), s.TurnsFit())
 }
 
-// groups are the cells that take turns with each other, as their numbers.
-func (s *Spec) groups() (all [][]int) {
-	of := map[string]int{}
-	for i := range s.Cells {
-		key := s.Cells[i].TurnGroup()
-		at, known := of[key]
-		if !known {
-			at = len(all)
-			of[key], all = at, append(all, nil)
-		}
-		all[at] = append(all[at], i)
-	}
-	return all
-}
-
 // inOrder lists the runs of one replay in their order. With turns, groups are what takes the place
 // of cells, and who of a group is the first changes with the repetition.
 func (s *Spec) inOrder(seed uint64) (runs []Run) {
 	if s.TurnLength() == 0 {
 		return Interleave(s.Cells, s.Repetitions, s.Warmup, seed)
 	}
-	groups := s.groups()
+	groups := plan.TurnGroups(s.Cells)
 	for _, p := range interleave(len(groups), s.Repetitions, s.Warmup, seed) {
 		g := groups[p.At]
 		for i := range g {
@@ -191,18 +176,14 @@ func (r *Run) together(first *Run) bool {
 // OneStart makes a run of each of these cells, those of a group together. A group has the number
 // that it has in the plan.
 func (s *Spec) OneStart(cells []plan.Cell) (runs []Run) {
-	groups, of := s.groups(), map[string]int{}
-	for i, g := range groups {
-		of[s.Cells[g[0]].TurnGroup()] = i + 1
-	}
-	for _, c := range cells {
-		key := c.TurnGroup()
-		if of[key] == 0 {
-			of[key] = len(of) + 1
+	n := len(s.Cells)
+	for g, all := range plan.TurnGroups(slices.Concat(s.Cells, cells)) {
+		for _, i := range all {
+			if i >= n {
+				runs = append(runs, Run{Cell: cells[i-n], Group: g + 1})
+			}
 		}
-		runs = append(runs, Run{Cell: c, Group: of[key]})
 	}
-	slices.SortStableFunc(runs, func(a, b Run) int { return a.Group - b.Group })
 	return runs
 }
 

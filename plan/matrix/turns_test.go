@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Who is first changes from round to round, and there and back each has two turns.
@@ -34,24 +36,24 @@ func TestRoundsOf(t *testing.T) {
 const turnsFile = "name: x\nfactors: {rx: [tcp, uring, zcrx], tx: [tcp], mtu: [1500, 9000], message: [64K, 1M]}\n" +
 	"order: turns\nrepetitions: 3\n"
 
-// A group has what is of the flow alone in it; a mode that takes a queue over has its own. Its runs
-// follow each other in each block, and who is the first changes.
+// A group has what is of the flow alone in it, also modes that take a queue over. Its runs follow
+// each other in each block, and who is the first changes.
 func TestGroups(t *testing.T) {
 	s, err := Parse("x.yaml", []byte(turnsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var sizes []int
-	for _, g := range s.groups() {
+	for _, g := range plan.TurnGroups(s.Cells) {
 		sizes = append(sizes, len(g))
 		for _, i := range g {
-			if s.Cells[i].MTU != s.Cells[g[0]].MTU || (s.Cells[i].RX == "zcrx") != (len(g) == 1) {
+			if s.Cells[i].MTU != s.Cells[g[0]].MTU {
 				t.Errorf("%s takes turns with %s", s.Cells[i].ID, s.Cells[g[0]].ID)
 			}
 		}
 	}
 	slices.Sort(sizes)
-	if !slices.Equal(sizes, []int{1, 1, 1, 1, 4, 4}) || s.TurnLength() != 60*time.Millisecond {
+	if !slices.Equal(sizes, []int{6, 6}) || s.TurnLength() != 60*time.Millisecond {
 		t.Errorf("groups of %v, turns of %v", sizes, s.TurnLength())
 	}
 	runs, first, starts := s.Runs(), map[string]bool{}, 0
@@ -61,11 +63,11 @@ func TestGroups(t *testing.T) {
 	for left := runs; len(left) > 0; starts++ {
 		start := Start(left)
 		left = left[len(start):]
-		if len(start) == 4 && !start[0].Warmup {
+		if len(start) == 6 && !start[0].Warmup {
 			first[start[0].Cell.ID] = true
 		}
 	}
-	if starts != 6*4 || len(first) != 2*3 {
+	if starts != 2*4 || len(first) != 2*3 {
 		t.Errorf("%d starts, %d cells were the first", starts, len(first))
 	}
 	if one := Start(Interleave(s.Cells, 1, false, 1)); len(one) != 1 {

@@ -56,8 +56,8 @@ func calibration(s *matrix.Spec, missing func(plan.Cell) *Missing) []matrix.Run 
 	return plan
 }
 
-// calibratedFirst puts the runs of a calibration before those of a plan. A calibrating start is a group's
-// warm-up, too.
+// calibratedFirst puts the runs of a calibration before those of a plan. A calibrating start is a
+// group's warm-up, too.
 func calibratedFirst(first, plan []matrix.Run) []matrix.Run {
 	warm := map[int]bool{}
 	for _, p := range first {

@@ -162,7 +162,8 @@ func (r *rates) lacking(family plan.CellKey) (cell *plan.Cell, last *results.Rec
 		last = nil
 		for j := range r.calibration {
 			if rec := &r.calibration[j]; rec.Cell.Key() == k {
-				ok, last = ok || rec.Verdict == results.OK && rec.SUT.ThroughputGbps != nil, rec
+				good, spoilt := rec.TellsRate()
+				ok, last = ok || good || spoilt, rec
 			}
 		}
 		if !ok && (last == nil || last.Verdict != results.Unsupported) {

@@ -217,7 +217,7 @@ func refused(r *rates, c *plan.Cell) bool { m, _ := r.settle(c); return m != nil
 // is not waited for.
 func TestShareOfSpoiltCell(t *testing.T) {
 	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring], tx: tcp, pace: 50%}\nrepetitions: 2\n")
-	first, plan := calibration(s, anyCell), s.Runs()
+	first, planned := calibration(s, anyCell), s.Runs()
 	recs := made(first, map[string]float64{"tcp": 10, "uring": 20}, results.OK)
 	for _, x := range []struct {
 		what results.Verdict
@@ -233,7 +233,7 @@ func TestShareOfSpoiltCell(t *testing.T) {
 			}
 			r.add(rec)
 		}
-		c := plan[0].Cell
+		c := planned[0].Cell
 		m, v := r.settle(&c)
 		if v != x.want || (m != nil) != (x.want != "") || m != nil &&
 			(!strings.Contains(m.Reason, "no calibration run of tcp/tcp") ||
@@ -243,9 +243,19 @@ func TestShareOfSpoiltCell(t *testing.T) {
 		if m != nil && c.PaceBitsPS != 0 {
 			t.Errorf("%s: a pace of %d all the same", x.what, c.PaceBitsPS)
 		}
-		if left := r.left(first, plan); len(left) != x.left {
+		if left := r.left(first, planned); len(left) != x.left {
 			t.Errorf("%s: %d runs are made again after --resume, want %d", x.what, len(left), x.left)
 		}
+	}
+	var turned rates // one that took turns tells its rate all the same, and is made again after --resume
+	turned.want(first)
+	for _, rec := range recs {
+		rec.Verdict, rec.Gate, rec.SUT.DurationS = results.Invalid, plan.ByEnvironment, new(1.0)
+		rec.Turns = &results.Turns{TurnNs: 20e6, Turns: 50, Cells: 2}
+		turned.add(rec)
+	}
+	if c := planned[0].Cell; refused(&turned, &c) || len(turned.left(first, planned)) != len(first) {
+		t.Errorf("in turns: %+v, %d left", c, len(turned.left(first, planned)))
 	}
 	var r rates
 	r.want(first)
@@ -253,8 +263,8 @@ func TestShareOfSpoiltCell(t *testing.T) {
 		rec.Verdict = map[bool]results.Verdict{true: results.OK, false: results.Invalid}[rec.Rep == 1]
 		r.add(rec)
 	}
-	if c := plan[0].Cell; refused(&r, &c) || len(r.left(first, plan)) != 4 {
-		t.Errorf("one of three was ok: %+v, %d left", c, len(r.left(first, plan)))
+	if c := planned[0].Cell; refused(&r, &c) || len(r.left(first, planned)) != 4 {
+		t.Errorf("one of three was ok: %+v, %d left", c, len(r.left(first, planned)))
 	}
 }
 

@@ -52,7 +52,7 @@ func (r *run) startTurns(ctx context.Context) {
 	for _, w := range r.end.workers {
 		tids = append(tids, w.tid)
 	}
-	t.cpu, t.err = counter.OpenTurns(tids)
+	t.cpu, t.err = counter.OpenTurns(tids, r.end.spec.MeasureCPUs, r.turnTasks())
 	ctx, t.off = context.WithCancel(ctx)
 	r.turns = t
 	reading.begin(t)
@@ -246,6 +246,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 		if t.err != nil {
 			return t.err
 		}
+		t.sum.Missed = t.cpu.Missed()
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
 		OfFlow: true}

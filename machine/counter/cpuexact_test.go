@@ -48,9 +48,9 @@ func turnsOf(n int, tasks func(CPUTasks) *TaskTimes) (from, to Snapshot) {
 // tell how it is split.
 func TestTurnsExact(t *testing.T) {
 	rows, c := Delta(turnsOf(50, func(d CPUTasks) *TaskTimes {
-		return &TaskTimes{CPUs: []CPUTasks{d}, EventNs: 100, OtherNs: 100, Programs: 2, Steal: true}
+		return &TaskTimes{CPUs: []CPUTasks{d}, EventNs: 40, OtherNs: 40, Programs: 2, Steal: true}
 	}))
-	// Of 20 ms: 4.5 of rest, 2 stolen, and 2000 events of 100 ns, twice.
+	// Of 20 ms: 4.5 of rest, 2 stolen, and 2000 events of 40 ns, by 2.5, twice.
 	for _, x := range []struct {
 		what      string
 		got       *float64
@@ -60,7 +60,7 @@ func TestTurnsExact(t *testing.T) {
 		{"busy", c.CPU.BusyCores, 13.1, 1e-9}, {"soft", c.CPU.SoftCores, 2.5, 1e-9},
 		{"app", c.CPU.AppCores, 10.6 / 4, 1e-9}, {"sys", c.CPU.SysCores, 10.6 * 3 / 4, 1e-9},
 		{"stolen", c.CPU.StealCores, 2, 1e-9}, {"coverage", c.CPU.Coverage, 20, 1e-9},
-		{"uncertainty", &c.CPU.UncertaintyCores, .4, 1e-9},
+		{"uncertainty", &c.CPU.UncertaintyCores, .2, 1e-9},
 	} {
 		if x.got == nil || math.Abs(*x.got-x.wantMs/20) > x.tolerance {
 			t.Errorf("%s: %v, want %g", x.what, x.got, x.wantMs/20)

@@ -285,6 +285,7 @@ func (t *Tasks) ReadCPUs(cpus []int) *counter.TaskTimes {
 		case !ok:
 			out.Unread = append(out.Unread, c)
 		case raw.First != 0:
+			out.AtNs = now
 			out.CPUs = append(out.CPUs, raw.until(c, uint64(now)))
 		}
 	}

@@ -35,6 +35,7 @@ const (
 
 // TaskTimes is who had each CPU since some beginning. The times of a CPU add up to all of its time.
 type TaskTimes struct {
+	AtNs    int64      // when they were read, CLOCK_MONOTONIC
 	CPUs    []CPUTasks // online ones, ascending
 	Unread  []int      // online ones that change too fast to be read
 	EventNs float64    // what the program itself takes at a switch, measured
@@ -203,10 +204,10 @@ func (t *CPUTasks) likelyNs() (ns int64) {
 	return ns
 }
 
-// othersNs is what others used: at least, by tasks, without interrupts, and by softirq of other
+// othersNs is what others used: at least, by tasks, without interrupts and stolen time, and by softirq of other
 // interfaces; and at most, with softirq and kernel threads of which it is not known.
 func (t *CPUTasks) othersNs(otherNs float64) (low, high float64) {
-	low = float64(t.Ns[TasksOther][TaskItself]-t.Hard[TasksOther]) - float64(t.Turns[TasksOther])*otherNs
+	low = float64(t.Ns[TasksOther][TaskItself]-t.Hard[TasksOther]-t.Stolen[TasksOther]) - float64(t.Turns[TasksOther])*otherNs
 	for c := range TaskClasses {
 		low += float64(t.Ns[c][TaskNetOther])
 	}

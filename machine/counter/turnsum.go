@@ -4,6 +4,7 @@ package counter
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -127,10 +128,11 @@ func (t *TurnReader) Read() (out turnReading, err error) {
 		return out, fmt.Errorf("read cpu columns: %w", err)
 	}
 	out.cpu.AtNs, out.cpu.ReadNs = from+(to-from)/2, to-from
-	out.AtNs = out.cpu.AtNs
 	if t.tasks != nil {
 		out.tasks = t.tasks.ReadCPUs(t.cpus)
+		out.cpu.AtNs = cmp.Or(out.tasks.AtNs, out.cpu.AtNs) // that is what is exact
 	}
+	out.AtNs = out.cpu.AtNs
 	out.cpu.CPUs, err = parseStat(wholeLines(t.buf[:n], n == len(t.buf)), nil)
 	return out, err
 }

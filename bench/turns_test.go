@@ -387,7 +387,8 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 	}
 	share := of.Share(50)
 	for _, rec := range recs {
-		t.Logf("%s, start %d: %s %s", rec.Cell.ID, rec.Rep, rec.Verdict, rec.Reason)
+		t.Logf("%s, start %d: %.4g of %.4g Gbit/s, %s %s", rec.Cell.ID, rec.Rep, gbpsOf(&rec),
+			float64(rec.Cell.PaceBitsPS)/1e9, rec.Verdict, rec.Reason)
 		if rec.Verdict != results.OK {
 			if rec.Verdict != results.Invalid || !rec.Spoilt() {
 				t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
@@ -424,4 +425,12 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 			t.Errorf("%s: %d pieces were timed, half of them within %g us", rec.Cell.ID, d.Count, *d.P50Us)
 		}
 	}
+}
+
+// gbpsOf is the rate of a run; 0: there is none.
+func gbpsOf(r *results.Record) float64 {
+	if g := r.SUT.ThroughputGbps; g != nil {
+		return *g
+	}
+	return 0
 }

@@ -33,7 +33,10 @@ type turnReader struct {
 	sum  counter.TurnSum
 	res  wire.TurnsResult
 	kept []stream.Counters // of each flow: what it did in the turns that count
-	err  error
+	// whole is what came in the turns that count, with what was under way at their ends, see
+	// [turnReader.drain].
+	whole uint64
+	err   error
 
 	drained []int64 // of each turn: after how long it was at rest
 }
@@ -108,7 +111,8 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err != nil {
 		return err
 	}
-	if err := t.drain(ctx, at+t.sch.OnNs); err != nil {
+	whole, err := t.drain(ctx, at+t.sch.OnNs)
+	if err != nil {
 		return err
 	}
 	to := t.run.end.counters()
@@ -119,6 +123,7 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	crowd := reading.othersBytes(t) - others
 	if t.counts(at, before.AtNs, after.AtNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
 		t.res.PaceNs, t.res.Paced = t.res.PaceNs+pace.ns, t.res.Paced+pace.bytes
+		t.whole += whole - sum(from).Bytes
 		t.sum.Add(before, after)
 		t.keep(from, to)
 	}
@@ -186,16 +191,23 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 // drainLook is how often the flow is looked at while what is under way arrives.
 const drainLook = 500 * time.Microsecond
 
-// drain waits until a turn's time to drain is over, and sees after how long all had arrived.
-func (t *turnReader) drain(ctx context.Context, off int64) error {
+// drain waits until a turn's time to drain is over, and sees after how long all had arrived. It
+// returns the bytes that had come one millisecond after the turn: a flow that keeps to a pace has had
+// all of them then, and one that is slower than its pace, whose buffers are full, not many more than
+// in a turn.
+func (t *turnReader) drain(ctx context.Context, off int64) (whole uint64, err error) {
 	last, moved := t.bytes(), off
 	for now := off; now < off+t.sch.DrainNs; {
 		now = min(now+drainLook.Nanoseconds(), off+t.sch.DrainNs)
 		if err := t.napUntil(ctx, now); err != nil {
-			return err
+			return 0, err
 		}
-		if n := t.bytes(); n != last {
+		n := t.bytes()
+		if n != last {
 			last, moved = n, now
+		}
+		if now <= off+2*drainLook.Nanoseconds() {
+			whole = n
 		}
 	}
 	took := moved - off
@@ -203,7 +215,21 @@ func (t *turnReader) drain(ctx context.Context, off int64) error {
 		took = 2 * t.sch.DrainNs
 	}
 	t.drained = append(t.drained, took)
-	return nil
+	return whole, nil
+}
+
+// leastWhole is by how much less the rate of whole turns may be than that of their parts at pace:
+// else the path has a delay that is in it.
+const leastWhole = 0.98
+
+// ofWholeTurns makes the rate of a flow that is paced that of whole turns: it is at its pace from the
+// first piece on, and what it catches up with at a turn's beginning, where it was held up at the end
+// of the one before, is of its rate.
+func (t *turnReader) ofWholeTurns() {
+	ns := int64(t.res.Turns-t.res.LeftOut) * t.sch.OnNs
+	if t.run.end.spec.Cell.Paced() && float64(t.whole)*float64(t.res.PaceNs) >= leastWhole*float64(t.res.Paced)*float64(ns) {
+		t.res.Paced, t.res.PaceNs = t.whole, ns
+	}
 }
 
 // read1 reads the bytes, and when that was.
@@ -247,6 +273,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 			return t.err
 		}
 		t.sum.Missed = t.cpu.Missed()
+		t.ofWholeTurns()
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
 		OfFlow: true}

@@ -282,7 +282,8 @@ func checkTurns(t *testing.T, from, to counter.Snapshot, d *counter.CPUTasks, pi
 	rest := float64(d.IdleNs()) / wall
 	others := 1 - rest - *u.StealCores - float64(burnt)/wall // softirq and the probe, too
 	got, mine := *u.BusyCores-others, float64(least+most)/2/wall
-	t.Logf("busy %.4f, idle %.4f, stolen %.4f, others %.4f, the burner %.4f, its clock %.4f, off by %+.4f, covered %.4f",
+	t.Logf("busy %.4f, idle %.4f, stolen %.4f, others %.4f, the burner %.4f, its clock %.4f, off by %+.4f, "+
+		"covered %.4f",
 		*u.BusyCores, rest, *u.StealCores, others, float64(burnt)/wall, mine, got-mine, *u.Coverage)
 	if all := *u.BusyCores + rest + *u.StealCores; all < .995-u.UncertaintyCores || all > 1.005 || *u.Coverage < .995 ||
 		*u.Coverage > 1.005 {

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -192,9 +193,9 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 const drainLook = 500 * time.Microsecond
 
 // drain waits until a turn's time to drain is over, and sees after how long all had arrived. It
-// returns the bytes that had come one millisecond after the turn: a flow that keeps to a pace has had
-// all of them then, and one that is slower than its pace, whose buffers are full, not many more than
-// in a turn.
+// returns the bytes that had come one millisecond after the turn: a flow that keeps to a pace has
+// had all of them then, and one that is slower than its pace, whose buffers are full, not many more
+// than in a turn.
 func (t *turnReader) drain(ctx context.Context, off int64) (whole uint64, err error) {
 	last, moved := t.bytes(), off
 	for now := off; now < off+t.sch.DrainNs; {
@@ -218,16 +219,14 @@ func (t *turnReader) drain(ctx context.Context, off int64) (whole uint64, err er
 	return whole, nil
 }
 
-// leastWhole is by how much less the rate of whole turns may be than that of their parts at pace:
-// else the path has a delay that is in it.
-const leastWhole = 0.98
-
-// ofWholeTurns makes the rate of a flow that is paced that of whole turns: it is at its pace from the
-// first piece on, and what it catches up with at a turn's beginning, where it was held up at the end
-// of the one before, is of its rate.
-func (t *turnReader) ofWholeTurns() {
+// ofWholeTurns makes the rate of a flow that holds its pace that of whole turns: it is at its pace
+// from the first piece on, and what it catches up with at a turn's beginning, where it was held up
+// at the end of the one before, is of its rate. One that does not hold it has more under way at a
+// turn's end than it had at its beginning, or a path with a delay: its rate is that of the part at
+// pace.
+func (t *turnReader) ofWholeTurns(pace int) {
 	ns := int64(t.res.Turns-t.res.LeftOut) * t.sch.OnNs
-	if t.run.end.spec.Cell.Paced() && float64(t.whole)*float64(t.res.PaceNs) >= leastWhole*float64(t.res.Paced)*float64(ns) {
+	if least := float64(pace) / 8e9 * (1 - plan.PaceTolerance); pace > 0 && float64(t.whole) >= least*float64(ns) {
 		t.res.Paced, t.res.PaceNs = t.whole, ns
 	}
 }
@@ -273,7 +272,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 			return t.err
 		}
 		t.sum.Missed = t.cpu.Missed()
-		t.ofWholeTurns()
+		t.ofWholeTurns(t.run.end.spec.Cell.PaceBitsPS)
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
 		OfFlow: true}

@@ -4,6 +4,7 @@ package bpf_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -212,6 +213,83 @@ func TestIntegrationTasksAddUp(t *testing.T) {
 	if to.EventNs <= 0 || to.EventNs > 20e3 || to.Missed != from.Missed {
 		t.Errorf("a switch costs %g ns; %d missed", to.EventNs, to.Missed-from.Missed)
 	}
+}
+
+// What a busy loop of known load used of turns of 20 ms is read within 1 %, against its own clock,
+// and what is neither rest nor stolen is work: all of it is the wall clock's within 0.5 %.
+func TestIntegrationTurnsOfABurner(t *testing.T) {
+	kind.Timed(t)
+	for _, share := range []float64{.2, .6, 1} {
+		t.Run(fmt.Sprint(share), func(t *testing.T) {
+			tasks := openTasks(t, bpf.TasksOptions{})
+			pid, cpu := burner(t, share)
+			cpus := []int{cpu}
+			r, err := counter.OpenTurns(nil, cpus, tasks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			await.Pause("the shell begins its loop", 100*time.Millisecond)
+			for try := 1; ; try++ {
+				var sum counter.TurnSum
+				var least, most int64 // by its own clock
+				for range 50 {
+					c0 := clockOf(t, pid)
+					before, err := r.Read()
+					c1 := clockOf(t, pid)
+					await.Pause("the turn", 20*time.Millisecond)
+					c2 := clockOf(t, pid)
+					after, aerr := r.Read()
+					c3 := clockOf(t, pid)
+					if err != nil || aerr != nil {
+						t.Fatal(err, aerr)
+					}
+					sum.Add(before, after)
+					least, most = least+c2-c1, most+c3-c0
+				}
+				sum.Missed = r.Missed()
+				from := counter.Snapshot{Config: counter.Config{CPUs: cpus, OfFlow: true}}
+				to := from
+				sum.Between(&from, &to)
+				d := on(t, from.Tasks, to.Tasks, cpu)
+				// This thread had to wait, or so many others ran that the burner lost its row.
+				if off := checkTurns(t, from, to, &d, pid, least, most); try < 5 &&
+					(float64(most-least) > .005*float64(d.WallNs()) || math.Abs(off) > .01) {
+					continue
+				} else if math.Abs(off) > .01 {
+					t.Errorf("what the burner used is off by %+.4f of the CPU", off)
+				}
+				return
+			}
+		})
+	}
+}
+
+func checkTurns(t *testing.T, from, to counter.Snapshot, d *counter.CPUTasks, pid int, least, most int64) (
+	off float64) {
+	t.Helper()
+	_, c := counter.Delta(from, to)
+	u, wall := c.CPU.PerCPU[0], float64(d.WallNs())
+	if !c.CPU.Exact {
+		t.Fatalf("not exact: %+v", c.CPU)
+	}
+	var burnt int64
+	for _, r := range d.Top {
+		if r.Key == uint64(pid) {
+			burnt = r.Ns
+		}
+	}
+	rest := float64(d.IdleNs()) / wall
+	others := 1 - rest - *u.StealCores - float64(burnt)/wall // softirq and the probe, too
+	got, mine := *u.BusyCores-others, float64(least+most)/2/wall
+	t.Logf("busy %.4f, idle %.4f, stolen %.4f, others %.4f, the burner %.4f, its clock %.4f, off by %+.4f, "+
+		"covered %.4f",
+		*u.BusyCores, rest, *u.StealCores, others, float64(burnt)/wall, mine, got-mine, *u.Coverage)
+	if all := *u.BusyCores + rest + *u.StealCores; all < .995-u.UncertaintyCores || all > 1.005 || *u.Coverage < .995 ||
+		*u.Coverage > 1.005 {
+		t.Errorf("busy, idle and stolen are %.4f, and cover %.4f of the time", all, *u.Coverage)
+	}
+	return got - mine
 }
 
 // Threads of this process are its own.

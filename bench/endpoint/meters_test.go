@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +58,9 @@ func TestMetersAreTheRuns(t *testing.T) {
 	}
 }
 
-// An end with turns counts nothing that its turns do not read, and refuses threads that poll for
-// its flows: nobody reads what they use in a turn.
+// An end with turns counts nothing that its turns do not read, shares the program that counts who
+// has the CPUs with all others, and refuses threads that poll for its flows: nobody reads what they
+// use in a turn.
 func TestMetersOfTurns(t *testing.T) {
 	spec := rxSpec("tcp", mib)
 	spec.Dev, spec.Shares = "lo", true
@@ -66,10 +68,26 @@ func TestMetersOfTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := &e.meters.m; m.pmu != nil || m.dram != nil || m.groups != nil || m.tasks != nil {
+	if m := &e.meters.m; m.pmu != nil || m.dram != nil || m.groups != nil {
 		t.Error("counters are open that nobody reads")
 	}
+	another, err := Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := e.meters.m.tasks, another.meters.m.tasks; a != b || a == nil && os.Geteuid() == 0 {
+		t.Errorf("ends have programs of their own: %p and %p (%q)", a, b, e.meters.m.missing)
+	}
 	closeEnd(t, e)
+	if tasks := another.meters.m.tasks; tasks != nil {
+		if _, err := tasks.Read(); err != nil || len(tasks.ReadCPUs(nil).CPUs) == 0 {
+			t.Errorf("one end is closed, and the other one's program tells nothing: %v", err)
+		}
+	}
+	closeEnd(t, another)
+	if len(counting.all) != 0 {
+		t.Error("a program is left")
+	}
 	m := meters{polledBy: NAPIThreads{PIDs: []int{70}}}
 	if err := m.fitTurns(spec); err == nil || !strings.Contains(fault.Fix(err), "order: blocks") {
 		t.Errorf("threads poll: %v", err)

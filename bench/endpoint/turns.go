@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -33,7 +34,10 @@ type turnReader struct {
 	sum  counter.TurnSum
 	res  wire.TurnsResult
 	kept []stream.Counters // of each flow: what it did in the turns that count
-	err  error
+	// whole is what came in the turns that count, with what was under way at their ends, see
+	// [turnReader.drain].
+	whole uint64
+	err   error
 
 	drained []int64 // of each turn: after how long it was at rest
 }
@@ -52,7 +56,7 @@ func (r *run) startTurns(ctx context.Context) {
 	for _, w := range r.end.workers {
 		tids = append(tids, w.tid)
 	}
-	t.cpu, t.err = counter.OpenTurns(tids)
+	t.cpu, t.err = counter.OpenTurns(tids, r.end.spec.MeasureCPUs, r.turnTasks())
 	ctx, t.off = context.WithCancel(ctx)
 	r.turns = t
 	reading.begin(t)
@@ -108,7 +112,8 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err != nil {
 		return err
 	}
-	if err := t.drain(ctx, at+t.sch.OnNs); err != nil {
+	whole, err := t.drain(ctx, at+t.sch.OnNs)
+	if err != nil {
 		return err
 	}
 	to := t.run.end.counters()
@@ -119,6 +124,7 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	crowd := reading.othersBytes(t) - others
 	if t.counts(at, before.AtNs, after.AtNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
 		t.res.PaceNs, t.res.Paced = t.res.PaceNs+pace.ns, t.res.Paced+pace.bytes
+		t.whole += whole - sum(from).Bytes
 		t.sum.Add(before, after)
 		t.keep(from, to)
 	}
@@ -186,16 +192,23 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 // drainLook is how often the flow is looked at while what is under way arrives.
 const drainLook = 500 * time.Microsecond
 
-// drain waits until a turn's time to drain is over, and sees after how long all had arrived.
-func (t *turnReader) drain(ctx context.Context, off int64) error {
+// drain waits until a turn's time to drain is over, and sees after how long all had arrived. It
+// returns the bytes that had come one millisecond after the turn: a flow that keeps to a pace has
+// had all of them then, and one that is slower than its pace, whose buffers are full, not many more
+// than in a turn.
+func (t *turnReader) drain(ctx context.Context, off int64) (whole uint64, err error) {
 	last, moved := t.bytes(), off
 	for now := off; now < off+t.sch.DrainNs; {
 		now = min(now+drainLook.Nanoseconds(), off+t.sch.DrainNs)
 		if err := t.napUntil(ctx, now); err != nil {
-			return err
+			return 0, err
 		}
-		if n := t.bytes(); n != last {
+		n := t.bytes()
+		if n != last {
 			last, moved = n, now
+		}
+		if now <= off+2*drainLook.Nanoseconds() {
+			whole = n
 		}
 	}
 	took := moved - off
@@ -203,7 +216,19 @@ func (t *turnReader) drain(ctx context.Context, off int64) error {
 		took = 2 * t.sch.DrainNs
 	}
 	t.drained = append(t.drained, took)
-	return nil
+	return whole, nil
+}
+
+// ofWholeTurns makes the rate of a flow that holds its pace that of whole turns: it is at its pace
+// from the first piece on, and what it catches up with at a turn's beginning, where it was held up
+// at the end of the one before, is of its rate. One that does not hold it has more under way at a
+// turn's end than it had at its beginning, or a path with a delay: its rate is that of the part at
+// pace.
+func (t *turnReader) ofWholeTurns(pace int) {
+	ns := int64(t.res.Turns-t.res.LeftOut) * t.sch.OnNs
+	if least := float64(pace) / 8e9 * (1 - plan.PaceTolerance); pace > 0 && float64(t.whole) >= least*float64(ns) {
+		t.res.Paced, t.res.PaceNs = t.whole, ns
+	}
 }
 
 // read1 reads the bytes, and when that was.
@@ -246,6 +271,8 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 		if t.err != nil {
 			return t.err
 		}
+		t.sum.Missed = t.cpu.Missed()
+		t.ofWholeTurns(t.run.end.spec.Cell.PaceBitsPS)
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
 		OfFlow: true}

@@ -77,3 +77,31 @@ func TestTurnsKept(t *testing.T) {
 		t.Errorf("no turn counts, and %+v passed", to.flows)
 	}
 }
+
+// A flow that holds its pace has the rate of whole turns, whatever passed in the parts at pace; one
+// that is slower, or has no pace, that of these parts.
+func TestRateOfWholeTurns(t *testing.T) {
+	const ms, bytes = 1_000_000, 100_000 // of a part at pace of 18 ms, in turns of 24 ms
+	for _, x := range []struct {
+		pace       int
+		whole      uint64
+		ns         int64 // of all
+		wholeTurns bool
+	}{
+		{0, 50 * 24 * 5000, 40 * 18 * ms, false},
+		{40e6, 40 * 24 * 5000, 40 * 18 * ms, true},          // all that was due
+		{40e6, 40 * 24 * 5000 * 992 / 1000, 0, true},        // no part at pace was read
+		{40e6, 40 * 24 * 5000 * 985 / 1000, 18 * ms, false}, // slower
+	} {
+		r := turnReader{sch: &wire.Turns{OnNs: 24 * ms}, whole: x.whole,
+			res: wire.TurnsResult{Turns: 50, LeftOut: 10, Paced: bytes, PaceNs: x.ns}}
+		r.ofWholeTurns(x.pace)
+		want := r.res
+		if want.Paced, want.PaceNs = bytes, x.ns; x.wholeTurns {
+			want.Paced, want.PaceNs = x.whole, 40*24*ms
+		}
+		if r.res != want {
+			t.Errorf("%+v: %+v", x, r.res)
+		}
+	}
+}

@@ -125,6 +125,15 @@ type CPUUsage struct {
 	Flags  []string      // of the sums and of every CPU in them
 
 	SampledIdle bool // of either snapshot
+	Exact       bool // in ns, by who had the CPUs; ticks tell of the split alone
+}
+
+// source is where busy time is from.
+func (u *CPUUsage) source() string {
+	if u.Exact {
+		return foreignByTasks
+	}
+	return statSource
 }
 
 // Quality joins the flags for measure.Metric; "" is good.
@@ -394,15 +403,16 @@ func ptr[T any](v T) *T { return &v }
 var CPUMetrics = []measure.MetricDoc{
 	{Names: "cpu_app_cores cpu_sys_cores cpu_soft_cores cpu_busy_cores cpu_iowait_cores " +
 		"cpu_steal_cores",
-		Units: "cores", Source: "/proc/stat",
+		Units: "cores", Source: "/proc/stat; eBPF sched_switch",
 		Meaning: "/proc/stat over the measured CPUs, 1.00 = one CPU all the time; " +
-			"docs/schema.md says how they are split"},
+			"docs/schema.md says how they are split; in turns by eBPF, and stolen time is then " +
+			"off the busy time (docs/matrix.md)"},
 	{Names: "cpu_stat_coverage cpu_uncertainty_cores cpu_window_s",
-		Units: "1 cores s", Source: "/proc/stat; CLOCK_MONOTONIC",
+		Units: "1 cores s", Source: "/proc/stat; eBPF sched_switch; CLOCK_MONOTONIC",
 		Meaning: "share of the wall clock that /proc/stat's columns cover; what ticks of " +
 			"1/100 s leave unknown; the window that they were read over"},
 	{Names: "cpuN_app_cores cpuN_sys_cores cpuN_soft_cores cpuN_busy_cores cpuN_iowait_cores " +
 		"cpuN_steal_cores cpuN_stat_coverage cpuN_uncertainty_cores",
-		Units: "cores cores cores cores cores cores 1 cores", Source: "/proc/stat",
+		Units: "cores cores cores cores cores cores 1 cores", Source: "/proc/stat; eBPF sched_switch",
 		Meaning: "the same by CPU"},
 }

@@ -13,6 +13,10 @@ var payload = []measure.MetricDoc{
 		Units: "1", Source: "data path",
 		Meaning: "of them, those that sleep where there is nothing to do. How often the thread " +
 			"did sleep is `thread_data_path_voluntary_switches`"},
+	{Names: "turns_left_out",
+		Units: "1", Source: "CLOCK_MONOTONIC",
+		Meaning: "of a run in turns (docs/matrix.md): those that do not count at this end, because " +
+			"they were read late, or bytes of other cells came in them; the quality says why"},
 	{Names: "flows_jain flows_min_gbps flows_median_gbps flows_max_gbps",
 		Units: "1 Gbit/s Gbit/s Gbit/s", Source: "data path",
 		Meaning: "of several flows, at the receiver: Jain's fairness index of their " +

@@ -80,7 +80,8 @@ func TestTurnsExact(t *testing.T) {
 	}
 }
 
-// Where a CPU could not be read at an edge, or the program missed something, ticks tell, and say so.
+// Where a CPU could not be read at an edge, or the program missed something, ticks tell, and say
+// so.
 func TestTurnsNotExact(t *testing.T) {
 	n := 0
 	_, c := Delta(turnsOf(50, func(d CPUTasks) *TaskTimes {

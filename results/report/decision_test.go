@@ -180,7 +180,7 @@ func TestStepsOfNothing(t *testing.T) {
 			}
 		}
 		d := &decision{marks: []mark{{x: &stat.Summary{Min: base, Max: hi}, y: &stat.Summary{Min: base, Max: hi}}}}
-		if x, _ := (&canvas{decision: d, width: 400, height: 300}).scales(); x.hi-x.lo < .05*base {
+		if x, _ := (&canvas{decision: d, plate: plate{width: 400, height: 300}}).scales(); x.hi-x.lo < .05*base {
 			t.Errorf("%g: an axis from %g to %g", base, x.lo, x.hi)
 		}
 	}

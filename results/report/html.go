@@ -30,7 +30,7 @@ var pageScript string
 // names come from other machines.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText +
-		flowsText + costText + probeText + flameText + whyText + tripsText + alongText))
+		flowsText + costText + probeText + flameText + whyText + tripsText + alongText + costRateText))
 })
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and
@@ -52,6 +52,7 @@ type view struct {
 	Against []againstView
 
 	Told     []toldView    // the answer
+	Rates    []rateView    // cost against rate
 	Decision *decisionView // nil: there is none
 	Style    template.CSS
 	Script   template.JS
@@ -112,9 +113,14 @@ func newView(s *Summary, figures []Figure) view {
 		}
 	}
 	v.Facts = factRows(s.SUT, s.TG)
+	v.Rates = rateViews(s.CostRate)
+	shown := map[string]bool{}
+	for _, r := range v.Rates {
+		shown[r.ID] = true
+	}
 	for _, f := range figures {
-		if f.Name == decisionName {
-			continue // it stands above
+		if f.Name == decisionName || shown[f.Name] {
+			continue // it stands by itself
 		}
 		v.Plots = append(v.Plots, plotView{f.Title, f.Caption, template.HTML(f.Inline())})
 	}

@@ -45,7 +45,7 @@ var (
 )
 
 // Figures draws what was measured: a plot of which no cell has a figure is left
-// out. The decision's chart comes first; the page has it in another form.
+// out. Cost against rate comes first, then the decision's chart; the page has these in another form.
 //
 // Of more than 1,000 cells the first are drawn, and the captions say so.
 func Figures(s *Summary) ([]Figure, error) {
@@ -110,6 +110,7 @@ func figures(s *Summary) ([]Figure, error) {
 		f.SVG = svg
 		out = append(out, f.Figure)
 	}
+	out = append(costRateFigures(s.CostRate), out...)
 	rates, err := rateFigures(s.Cells)
 	if err != nil {
 		return nil, err

@@ -45,6 +45,9 @@ type Summary struct {
 	SUT Machine `json:"sut"` // the receivers' host
 	TG  Machine `json:"tg"`  // the senders' host
 
+	// CostRate is what a GB of payload costs each end, over the rate.
+	CostRate []costRate `json:"cost_rate,omitempty"`
+
 	ROI *roi `json:"roi,omitempty"`
 	// Flows are how cells with several flows do by their number; nil: none has.
 	Flows []flowCurve `json:"flows,omitempty"`
@@ -187,6 +190,7 @@ func Summarize(j results.Journal) *Summary {
 	s.Notes = notes(j.Records, s.Cells)
 	s.Why, s.WhyMore = whyOf(s.Compared)
 	s.decision = decisionOf(groups, s.Cells)
+	s.CostRate = costRatesOf(groups, s.Cells)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s

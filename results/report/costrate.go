@@ -334,6 +334,7 @@ func curveNames(curves [][]rateCell, cells []Cell) []string {
 func (r costRate) first(most int) *costRate {
 	if r.more = max(0, len(r.Curves)-most); r.more > 0 {
 		r.Curves = r.Curves[:most]
+		r.Crossings = slices.DeleteFunc(slices.Clone(r.Crossings), func(c crossing) bool { return c.b >= most })
 	}
 	return &r
 }

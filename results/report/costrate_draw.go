@@ -450,6 +450,11 @@ const mostSaid = 6
 // sentences say where curves cross, those that do before the others.
 func (r *costRate) sentences() (out []string) {
 	tags := r.numbered()
+	for i := range tags {
+		if tags[i] != r.Curves[i].Name {
+			tags[i] = "curve " + tags[i]
+		}
+	}
 	for _, crosses := range []bool{true, false} {
 		for i := range r.Crossings {
 			if c := &r.Crossings[i]; (c.Verdict == "crosses") == crosses {
@@ -489,10 +494,10 @@ func rateViews(all []costRate) (out []rateView) {
 		r := &all[i]
 		wide := r.draw(wideWidth, wideHeight, true)
 		v := rateView{ID: costRateName(r.Role), Folded: !r.alone, Title: r.Title(), Caption: wide.caption(), Legend: wide.legend(),
-			Wide:   wide.inPage("broad", r.Title(), strings.Join(slices.Concat([]string{wide.caption()}, r.sentences()), " ")),
+			Wide:   wide.inPage("broad", r.Title(), strings.Join(slices.Concat([]string{wide.caption()}, wide.sentences()), " ")),
 			Says:   r.listed(),
 			Narrow: r.draw(narrowWidth, narrowHeight, true).inPage("narrow", r.Title(), wide.caption())}
-		said := r.sentences()
+		said := wide.sentences()
 		v.Says, v.More = slices.Concat(said[:min(mostSaid, len(said))], v.Says), said[min(mostSaid, len(said)):]
 		for _, c := range r.Curves {
 			for _, p := range slices.Concat(c.Points, c.Missed) {

@@ -72,7 +72,7 @@ type Summary struct {
 	Top    int     `json:"-"`
 	Flames *Flames `json:"-"` // nil: no run has a profile, or nobody has drawn them
 
-	decision *decision // nil: no cell has a cost
+	decisions []*decision // none: no cell has a cost
 }
 
 // Cell is one row of the table.
@@ -176,6 +176,10 @@ func Summarize(j results.Journal) *Summary {
 	q := asked{between: between, compared: s.Compared, rankings: answer.Rankings(&set, leadBy)}
 	s.Answer = answerOf(&set, s) // its rankings have a part in the comparisons' p
 	s.ROI, s.Calibrations = roiOf(returning(groups), q), calibrations(&j)
+	if s.ROI != nil {
+		s.ROI.groups = groups
+	}
+	s.UseExponents(Exponents{})
 	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
 	s.Along, s.LossFree = alongOf(groups, s.Cells), lossFreeOf(groups, s.Cells)
@@ -189,7 +193,7 @@ func Summarize(j results.Journal) *Summary {
 	}
 	s.Notes = notes(j.Records, s.Cells)
 	s.Why, s.WhyMore = whyOf(s.Compared)
-	s.decision = decisionOf(groups, s.Cells)
+	s.decisions = decisionsOf(groups, s.Cells)
 	s.CostRate = costRatesOf(groups, s.Cells)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })

@@ -231,7 +231,7 @@ func (r *costRate) build(all []rateCell, units stat.Units, cells []Cell) {
 	names := curveNames(byCurve, cells)
 	for i, of := range byCurve {
 		curve := rateCurve{Name: names[i], cell: &of[0].g.cell,
-			Bound: of[0].g.set != nil && of[0].g.set.Discards()}
+			Bound: r.Role == ends.SUT && of[0].g.set != nil && of[0].g.set.Discards()}
 		for _, c := range of {
 			p, point := c.point(r.Role, units)
 			if p.Units < stat.MinRuns {

@@ -96,8 +96,8 @@ func crossingOf(a, b string, c stat.Crossing, unit string) crossing {
 		}
 		out.At = append(out.At, crossedAt{at.X, at.Lo, at.Hi, at.Certain, cheaper(at.After, a, b)})
 	}
-	if c.Known && !c.Open {
-		out.Verdict, out.Cheaper = "none", cheaper(c.First, a, b)
+	if c.Side != stat.Unknown {
+		out.Verdict, out.Cheaper, out.OpenLo, out.OpenHi = "none", cheaper(c.Side, a, b), nil, nil
 	}
 	out.Sentence = out.say(a, b)
 	return out
@@ -132,9 +132,9 @@ func (x *crossing) say(a, b string) string {
 			}
 		}
 		return who + "their costs cross at " + strings.Join(all, ", and at ")
-	case !c.Open:
+	case c.Side != stat.Unknown:
 		return fmt.Sprintf("%sno crossing in what was measured, %s: %s is cheaper at each of these rates", who, between,
-			cheaper(c.First, a, b))
+			cheaper(c.Side, a, b))
 	}
 	text := who + "whether their costs cross is open"
 	if len(c.At) > 0 {

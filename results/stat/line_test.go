@@ -97,7 +97,7 @@ func TestBandHolds(t *testing.T) {
 // not cross, or are one, is false in at most 5 %.
 func TestCrossingHolds(t *testing.T) {
 	long.Garbage(t)
-	rounds := long.Rounds(40, 5_000)
+	rounds := long.Rounds(40, 2_000)
 	a := truth{[]float64{10, 20}, []float64{.6, .7}}
 	for _, c := range []struct {
 		name string
@@ -131,13 +131,14 @@ func TestCrossingHolds(t *testing.T) {
 							bad = true
 						}
 					}
-					if c.at != 0 && !x.Open || c.same && (x.First != Unknown || x.Last != Unknown) {
+					if c.at != 0 && x.Side != Unknown || c.same && (x.First != Unknown || x.Last != Unknown ||
+						x.Side != Unknown) || c.at == 0 && x.Side == Less {
 						bad = true
 					}
 					if bad {
 						wrong++
 					}
-					if certain || c.at == 0 && !x.Open {
+					if certain || x.Side != Unknown {
 						found++
 					}
 				}

@@ -42,27 +42,39 @@ type crossedAt struct {
 	Above   string  `json:"above"`   // the curve that is cheaper beyond it
 }
 
-// mostCrossings is how many pairs of curves are held against each other.
-const mostCrossings = 40
+// Curves and pairs of these that are held against each other: the first ones.
+const (
+	mostCrossed   = 100
+	mostCrossings = 40
+)
 
 // cross finds the crossings.
 func (r *costRate) cross() {
 	type pair struct{ a, b int }
 	var pairs []pair
-	for i := range r.Curves {
-		for k := range r.Curves[i+1:] {
-			a, b := &r.Curves[i], &r.Curves[i+1+k]
-			if a.Bound || b.Bound || len(pairs) == mostCrossings || !differIn(a.cell, b.cell, modeOf[r.Role]) {
+	var lines []int
+	for i := range r.Curves[:min(len(r.Curves), mostCrossed)] {
+		if c := &r.Curves[i]; !c.Bound && len(c.Points) > 1 {
+			lines = append(lines, i)
+		}
+	}
+	for n, i := range lines {
+		for _, k := range lines[n+1:] {
+			a, b := &r.Curves[i], &r.Curves[k]
+			if len(pairs) == mostCrossings || !differIn(a.cell, b.cell, modeOf[r.Role]) {
 				continue
 			}
-			if _, ok := stat.Cross(a.of, b.of, 1); ok {
-				pairs = append(pairs, pair{i, i + 1 + k})
+			if c, ok := stat.Cross(a.of, b.of, 1); ok && c.Finite() {
+				pairs = append(pairs, pair{i, k})
 			}
 		}
 	}
 	for _, p := range pairs {
 		a, b := &r.Curves[p.a], &r.Curves[p.b]
 		c, _ := stat.Cross(a.of, b.of, len(pairs))
+		if !c.Finite() {
+			continue
+		}
 		x := crossingOf(a.Name, b.Name, c, r.Unit)
 		x.a, x.b = p.a, p.b
 		r.Crossings = append(r.Crossings, x)

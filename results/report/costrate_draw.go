@@ -3,6 +3,7 @@
 package report
 
 import (
+	"bufio"
 	_ "embed"
 	"fmt"
 	"html"
@@ -14,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
 )
 
@@ -518,6 +520,7 @@ func rateViews(all []costRate) (out []rateView) {
 				v.Rows = append(v.Rows, row)
 			}
 		}
+		v.Rows = upTo(v.Rows, mostShown)
 		out = append(out, v)
 	}
 	return out
@@ -538,4 +541,25 @@ func costRateFigures(all []costRate) (out []Figure) {
 		out = append(out, Figure{Name: costRateName(c.Role), Title: c.Title(), Caption: c.caption(), SVG: c.file()})
 	}
 	return out
+}
+
+// writeCostRates prints where costs cross, and what missed its pace.
+func writeCostRates(b *bufio.Writer, all []costRate) {
+	for i := range all {
+		r := all[i].first(mostCurves)
+		says := slices.Concat(upTo(r.sentences(), mostSaid), r.listed())
+		if len(says) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\nCost against rate, CPU time of the %s per GB (the curves: %s.svg)\n", hostOf(r.Role),
+			costRateName(r.Role))
+		for k, name := range r.numbered() {
+			if name != r.Curves[k].Name {
+				wrap(b, "  ", "    ", "curve "+name+": "+r.Curves[k].Name)
+			}
+		}
+		for _, text := range says {
+			wrap(b, "  - ", "    ", plaintext.Line(text))
+		}
+	}
 }

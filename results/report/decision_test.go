@@ -212,8 +212,9 @@ func TestDecisionNamesTheRest(t *testing.T) {
 func TestPageOrder(t *testing.T) {
 	page := htmlPage(t, demo())
 	at := 0
-	for _, mark := range []string{`<section class="answer">`, `<figure class="chart" id="decision">`,
-		"<h2>Results</h2>", "<h2>Runs without a number</h2>", "<h2>Comparisons</h2>", "<h2>Plots</h2>",
+	for _, mark := range []string{`<section class="answer">`, `<figure class="chart" id="cost_rate">`,
+		"<h2>Results</h2>", "<h2>Runs without a number</h2>", `<figure class="chart" id="decision">`,
+		"<h2>Comparisons</h2>", "<h2>Plots</h2>",
 		"<h2>Environment</h2>"} {
 		i := strings.Index(page[at:], mark)
 		if i < 0 {

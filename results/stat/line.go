@@ -158,6 +158,16 @@ func Cross(a, b []Point, pairs int) (c Crossing, ok bool) {
 	return c, true
 }
 
+// Finite reports whether all that is known of a crossing is a number: figures near the largest
+// there are have no differences.
+func (c *Crossing) Finite() bool {
+	all := []float64{c.From, c.To, c.OpenLo, c.OpenHi}
+	for _, at := range c.At {
+		all = append(all, at.X, at.Lo, at.Hi)
+	}
+	return !slices.ContainsFunc(all, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
 // widen takes in what one choice of the uncertain x leaves open around a crossing: by the interval
 // of each x, and by those of all.
 func (at *CrossingAt) widen(each, all []span) {

@@ -40,8 +40,13 @@ func DeriveIn(in *results.Folder) (results.Journal, *report.Summary, error) {
 
 // Report does what [Derive] does, without metrics.csv and samples.csv, which are most of a folder
 // and which no report needs. When the context ends it leaves the files that are not written yet as
-// they are. The charts of returns have these exponents.
-func Report(ctx context.Context, dir string, e report.Exponents) (*report.Summary, error) {
+// they are.
+func Report(ctx context.Context, dir string) (*report.Summary, error) {
+	return ReportWith(ctx, dir, report.Exponents{})
+}
+
+// ReportWith is the same with other exponents in the charts of returns.
+func ReportWith(ctx context.Context, dir string, e report.Exponents) (*report.Summary, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {
 		return nil, err

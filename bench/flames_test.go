@@ -75,7 +75,7 @@ func folderOf(t testing.TB, dir string) *results.Folder {
 
 func reportOf(t *testing.T, dir string) string {
 	t.Helper()
-	if _, err := Report(t.Context(), dir, report.Exponents{}); err != nil {
+	if _, err := Report(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, results.ReportFile))
@@ -130,7 +130,7 @@ func TestFlamesOfStranger(t *testing.T) {
 	if err := os.Mkdir(pipe, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Report(t.Context(), dir, report.Exponents{}); !errors.As(err, new(*results.Refused)) {
+	if _, err := Report(t.Context(), dir); !errors.As(err, new(*results.Refused)) {
 		t.Errorf("a folder in the place of a profile: %v", err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, results.ReportFile))

@@ -45,7 +45,7 @@ states of the CPUs instead and writes nothing.`,
 			if err := roi.Check(); err != nil {
 				return cli.Usagef("--roi-n, --roi-m: %v", err)
 			}
-			s, err := bench.Report(cmd.Context(), args[0], roi)
+			s, err := bench.ReportWith(cmd.Context(), args[0], roi)
 			if s == nil {
 				return journalError(args[0], err)
 			}

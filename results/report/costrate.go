@@ -149,7 +149,8 @@ func costRateOf(role ends.Role, groups []*cellRuns, cells []Cell) *costRate {
 	for i := range all {
 		of = append(of, &all[i].g.cell)
 	}
-	own, other := partnered(of, role), partnered(of, map[ends.Role]ends.Role{ends.SUT: ends.TG, ends.TG: ends.SUT}[role])
+	own, other := partnered(of, role),
+		partnered(of, map[ends.Role]ends.Role{ends.SUT: ends.TG, ends.TG: ends.SUT}[role])
 	alone := slices.Contains(own, true)
 	switch {
 	case role == ends.TG && !alone && !paced:

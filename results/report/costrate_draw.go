@@ -182,8 +182,8 @@ func (p *ratePlate) line(i int) {
 	fmt.Fprintf(p.b, `<path class="%s c%d" d="%s"/>`, class, color, d.String())
 }
 
-// crossed marks the rates at which curves cross beyond doubt: a line down to the axis, and on it the
-// interval.
+// crossed marks the rates at which curves cross beyond doubt: a line down to the axis, and on it
+// the interval.
 func (p *ratePlate) crossed() {
 	for _, c := range p.Crossings {
 		for _, at := range c.At {
@@ -378,8 +378,9 @@ func (r *costRate) caption() string {
 		fmt.Fprintf(&b, " A point of fewer than 6 %ss has no interval, and its curve no band.", r.Unit)
 	}
 	if missed {
-		b.WriteString(" Hollow with an arrow: did not reach its pace; it is at what it held, and the arrow ends at the " +
-			"pace.")
+		b.WriteString(
+			" Hollow with an arrow: did not reach its pace; it is at what it held, and the arrow ends at the " +
+				"pace.")
 	}
 	if held {
 		fmt.Fprintf(&b, " Hollow and ringed: limited by something other than the %s, so at least this.", hostOf(r.Role))
@@ -495,15 +496,18 @@ func rateViews(all []costRate) (out []rateView) {
 	for i := range all {
 		r := &all[i]
 		wide := r.draw(wideWidth, wideHeight, true)
-		v := rateView{ID: costRateName(r.Role), Folded: !r.alone, Title: r.Title(), Caption: wide.caption(), Legend: wide.legend(),
-			Wide:   wide.inPage("broad", r.Title(), strings.Join(slices.Concat([]string{wide.caption()}, wide.sentences()), " ")),
+		v := rateView{ID: costRateName(r.Role), Folded: !r.alone, Title: r.Title(), Caption: wide.caption(),
+			Legend: wide.legend(),
+			Wide: wide.inPage("broad", r.Title(),
+				strings.Join(slices.Concat([]string{wide.caption()}, wide.sentences()), " ")),
 			Says:   r.listed(),
 			Narrow: r.draw(narrowWidth, narrowHeight, true).inPage("narrow", r.Title(), wide.caption())}
 		said := wide.sentences()
 		v.Says, v.More = slices.Concat(said[:min(mostSaid, len(said))], v.Says), said[min(mostSaid, len(said)):]
 		for _, c := range r.Curves {
 			for _, p := range slices.Concat(c.Points, c.Missed) {
-				row := rateRow{Number: p.number, Curve: c.Name, Pace: p.Pace, Gbps: p.Gbps.String(), Cost: p.Cost.String(),
+				row := rateRow{Number: p.number, Curve: c.Name, Pace: p.Pace, Gbps: p.Gbps.String(),
+					Cost: p.Cost.String(),
 					Runs: strconv.Itoa(p.Runs), Band: none, RateBand: none, On: p.remarks()}
 				if p.capacity() {
 					row.Pace = plan.NoPace + " (capacity)"

@@ -140,7 +140,8 @@ func TestCostRateCensors(t *testing.T) {
 		!strings.Contains(p.caption(), "did not reach its pace") {
 		t.Errorf("no open mark with an arrow in %s", text)
 	}
-	if s := rateOf(t, Summarize(plantest.Journal(1, 8, rated("tcp", "tcp", 75, 13, .7))), ends.SUT); len(s.Curves[0].Points) != 0 ||
+	if s := rateOf(t, Summarize(plantest.Journal(1, 8, rated("tcp", "tcp", 75, 13, .7))),
+		ends.SUT); len(s.Curves[0].Points) != 0 ||
 		len(s.Curves[0].Missed) != 1 {
 		t.Errorf("alone: %+v", s.Curves)
 	}
@@ -197,7 +198,8 @@ func TestCostRateOfTwoPlans(t *testing.T) {
 func TestCostRateOfOwnOptions(t *testing.T) {
 	z := rated("zcrx", "tcp", 0, 40, .3)
 	z.RXBufLen = 32768
-	r := rateOf(t, Summarize(plantest.Journal(1, 6, rated("tcp", "tcp", 0, 20, .9), rated("uring", "tcp", 0, 20, .9), z)),
+	r := rateOf(t, Summarize(plantest.Journal(1, 6, rated("tcp", "tcp", 0, 20, .9), rated("uring", "tcp", 0, 20, .9),
+		z)),
 		ends.SUT)
 	if len(r.Curves) != 3 {
 		t.Errorf("%+v", r.Curves)
@@ -266,7 +268,8 @@ func TestCostRateInPage(t *testing.T) {
 		rated("uring", "tcp", 50, 10, .8), rated("uring", "tcp", 0, 30, .8)))
 	page := htmlPage(t, j)
 	chart, _, _ := strings.Cut(page[strings.Index(page, `<figure class="chart" id="cost_rate">`):], "</figure>")
-	for _, want := range []string{`role="group" aria-label="Cost against rate: the receiver’s CPU time per GB`, "<desc>Down and",
+	for _, want := range []string{`role="group" aria-label="Cost against rate: the receiver’s CPU time per GB`,
+		"<desc>Down and",
 		"Points are means of starts", `<a class="m c0" href="#cell1"><title>tcp`, "their costs cross at 15.0 Gbit/s [",
 		"<summary>The figures of this chart</summary>", "none (capacity)", "Bonferroni"} {
 		if !strings.Contains(chart, want) {

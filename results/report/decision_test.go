@@ -61,7 +61,8 @@ func TestDecisionAxis(t *testing.T) {
 	paced := made("paced", 10, 1)
 	paced.PaceBitsPS = 10e9
 	for want, got := range map[string]string{
-		"watts of both hosts 2, busy cores of both hosts 2": axis(watts(made("a", 10, 1), 100), watts(made("b", 20, 1), 90)),
+		"watts of both hosts 2, busy cores of both hosts 2": axis(watts(made("a", 10, 1), 100),
+			watts(made("b", 20, 1), 90)),
 		"busy cores of both hosts 2, watts of both hosts 1": axis(watts(made("a", 10, 1), 100), made("b", 20, 1)),
 		"busy cores of both hosts 1":                        axis(made("a", 10, 1), paced),
 		"":                                                  axis(plantest.Cell{Cell: plantest.Modes("a", "tcp")}),

@@ -87,8 +87,8 @@ func (p *plate) put(name, class string, x, y float64) bool {
 	return false
 }
 
-// inPage renders the drawing as an element of the page, with a title and a description for those who
-// do not see it.
+// inPage renders the drawing as an element of the page, with a title and a description for those
+// who do not see it.
 func (p *plate) inPage(class, title, text string) template.HTML {
 	return template.HTML(
 		fmt.Sprintf(

@@ -44,8 +44,8 @@ var (
 	gridTint = color.NRGBA{0xd5, 0xda, 0xe1, 0xff}
 )
 
-// Figures draws what was measured: a plot of which no cell has a figure is left
-// out. Cost against rate comes first, then the decision's chart; the page has these in another form.
+// Figures draws what was measured: a plot of which no cell has a figure is left out. Cost against
+// rate comes first, then the decision's chart; the page has these in another form.
 //
 // Of more than 1,000 cells the first are drawn, and the captions say so.
 func Figures(s *Summary) ([]Figure, error) {

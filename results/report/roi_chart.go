@@ -222,7 +222,8 @@ func (c *roiChart) draw(width float64, links bool) *plate {
 	fmt.Fprintf(p.b, `<g class="grid"><text class="axis" x="2" y="12">%s, %s</text>`, html.EscapeString(c.formula()),
 		c.unit())
 	for _, v := range steps(0, p.x.hi, int(max(2, (p.x.to-p.x.from)/90))) {
-		fmt.Fprintf(p.b, `<path d="M%s %sV%s"/><text x="%s" y="%s" text-anchor="middle">%s</text>`, px(p.x.at(v)), px(20),
+		fmt.Fprintf(p.b, `<path d="M%s %sV%s"/><text x="%s" y="%s" text-anchor="middle">%s</text>`, px(p.x.at(v)),
+			px(20),
 			px(height), px(p.x.at(v)), px(height+16), short(v))
 	}
 	p.b.WriteString("</g>")

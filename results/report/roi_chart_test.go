@@ -25,7 +25,8 @@ func TestROIBars(t *testing.T) {
 			t.Fatalf("%d charts", len(s.ROI.Charts))
 		}
 		for i, want := range []map[results.Side]float64{
-			{results.Receiver: math.Pow(40, n) / 2, results.Sender: math.Pow(40, n) / .5, results.Total: math.Pow(40, n) / 2.5},
+			{results.Receiver: math.Pow(40, n) / 2, results.Sender: math.Pow(40, n) / .5,
+				results.Total: math.Pow(40, n) / 2.5},
 			{results.Receiver: math.Pow(40, n) / math.Pow(100, m), results.Sender: math.Pow(40, n) / math.Pow(100, m),
 				results.Total: math.Pow(40, n) / math.Pow(200, m)},
 		} {
@@ -67,7 +68,8 @@ func TestROIBars(t *testing.T) {
 func TestROIBarsThatAreNot(t *testing.T) {
 	half := plantest.Cell{Cell: plantest.Modes("uring", "tcp"), Gbps: 40, Cores: 2, Watts: 80}
 	none := plantest.Cell{Cell: plantest.Modes("devmem", "tcp")}
-	s := Summarize(plantest.Journal(1, 3, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20, Cores: 1, TGCores: 1},
+	s := Summarize(plantest.Journal(1, 3, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20, Cores: 1,
+		TGCores: 1},
 		half, none, rated("tcp", "tcp", 50, 10, 1)))
 	c := s.ROI.Charts[0]
 	if len(c.Cells) != 2 || c.Cells[1].Missing[results.Sender] != "not measured" ||

@@ -187,8 +187,9 @@ func TestCrossings(t *testing.T) {
 	}{
 		{6, []float64{10, 20}, []float64{1, 3}, []float64{10, 20}, []float64{2, 2}, "10..20 1 -1 15 [15..15] true -1",
 			"in the middle"},
-		{6, []float64{10, 20}, []float64{1, 2}, []float64{10, 40}, []float64{2, .5}, "10..20 1 -1 16.67 [16.67..16.67] " +
-			"true -1", "before the faster is at its end"},
+		{6, []float64{10, 20}, []float64{1, 2}, []float64{10, 40}, []float64{2, .5},
+			"10..20 1 -1 16.67 [16.67..16.67] " +
+				"true -1", "before the faster is at its end"},
 		{6, []float64{10, 20, 30}, flat, []float64{10, 20, 30}, []float64{2, .5, 2},
 			"10..30 1 1 16.67 [16.67..16.67] true -1 23.33 [23.33..23.33] true 1", "twice"},
 		{6, []float64{10, 20, 30}, flat, []float64{20, 40}, []float64{3, 2}, "20..30 1 1", "nowhere"},

@@ -66,9 +66,11 @@ func inOrder(by map[string]float64) []float64 {
 type Crossing struct {
 	From, To float64 // the x that both lines have
 
-	// First and Last are the signs of b - a at these, beyond doubt; Unknown: in doubt.
+	// Side is the sign of b - a at each of these: they do not cross there. Unknown: in doubt.
+	Side Sign
+	At   []CrossingAt
+	// First and Last are the signs of b - a at the ends, beyond doubt.
 	First, Last Sign
-	At          []CrossingAt
 	// Open is whether there is an x, from OpenLo to OpenHi, at which the two cannot be told apart.
 	Open           bool
 	OpenLo, OpenHi float64
@@ -83,28 +85,36 @@ type CrossingAt struct {
 	After     Sign // of b - a beyond it, by the means
 }
 
-// Cross finds where the lines through the points of a and b cross: points in the order of their x.
-// The difference of the two is straight between the x of either's points. Its mean at each of
-// these, of the units that both have, and each x that came out, is one of a family of intervals
-// that hold together with 95 %, times as many pairs of lines as are asked about. ok is false where
-// the lines have no x in common.
+// Cross finds where the lines through the points of a and b cross: points in the order of their x,
+// and pairs of lines that are asked about. ok is false where the lines have no x in common.
+//
+// The difference of the two, of the units that both have, is straight between the x of either's
+// points. Each x that came out is uncertain: a tenth of the error for each, and what is said holds
+// wherever it is in its interval. The rest is for the difference. That one line is below the other
+// at all x is false only if it is false at one of them, which need not be known beforehand: the
+// interval of each x alone has to say so. For the same reason the x of a crossing is where that
+// interval holds 0. That there is one, and at which x the two differ, has to hold for all x
+// together (Bonferroni).
 func Cross(a, b []Point, pairs int) (c Crossing, ok bool) {
 	t := twoLines{a: a, b: b, units: sharedUnits(a, b)}
 	c.Units = len(t.units)
-	middle := t.xs(0, 0, 0)
+	middle := t.xs(0, 0)
 	grid := middle.grid()
 	if len(grid) < 2 || c.Units == 0 {
 		return c, false
 	}
-	family := len(grid)
+	share := (1 - confidence) / float64(max(1, pairs))
+	each := share
 	for _, p := range slices.Concat(a, b) {
 		if p.FixedX == 0 {
-			family++
+			t.alphaX = share / 10
+			each -= t.alphaX
 		}
 	}
-	t.family = family * max(1, pairs)
+	each = max(each, share/2)
+	all := each / float64(len(grid))
 	c.From, c.To, c.Known = grid[0], grid[len(grid)-1], c.Units >= MinRuns
-	d := t.difference(middle)
+	d := t.difference(middle, all)
 	for i := 1; i < len(grid); i++ {
 		if y0, y1 := d.mid[i-1], d.mid[i]; y0*y1 < 0 || y1 == 0 && y0 != 0 && i+1 < len(grid) {
 			x := grid[i-1] + (grid[i]-grid[i-1])*y0/(y0-y1)
@@ -114,16 +124,18 @@ func Cross(a, b []Point, pairs int) (c Crossing, ok bool) {
 	if !c.Known {
 		return c, true
 	}
-	for i, of := range t.corners() {
-		d := t.difference(of)
-		if len(d.grid) < 2 {
+	c.First, c.Last = d.signs()
+	c.Side = signOf(d.mid[0])
+	for _, of := range t.corners() {
+		each, all := t.finely(of, each), t.difference(of, all)
+		if len(all.grid) < 2 {
 			continue
 		}
-		spans := d.open()
-		first, last := d.signs()
-		if i == 0 {
-			c.First, c.Last = first, last
+		at, spans := each.open(), all.open()
+		if len(at) > 0 || signOf(each.mid[0]) != c.Side {
+			c.Side = Unknown
 		}
+		first, last := all.signs()
 		if first != c.First {
 			c.First = Unknown
 		}
@@ -140,29 +152,44 @@ func Cross(a, b []Point, pairs int) (c Crossing, ok bool) {
 			c.Open = true
 		}
 		for k := range c.At {
-			c.At[k].widen(spans)
+			c.At[k].widen(at, spans)
 		}
 	}
 	return c, true
 }
 
-// widen takes in what one choice of the uncertain x leaves open around a crossing.
-func (at *CrossingAt) widen(spans []span) {
-	if len(spans) == 0 {
-		at.Certain = false
-		return
+// Finite reports whether all that is known of a crossing is a number: figures near the largest
+// there are have no differences.
+func (c *Crossing) Finite() bool {
+	all := []float64{c.From, c.To, c.OpenLo, c.OpenHi}
+	for _, at := range c.At {
+		all = append(all, at.X, at.Lo, at.Hi)
 	}
-	far := func(s span) float64 { return max(0, s.lo-at.X, at.X-s.hi) }
-	s := slices.MinFunc(spans, func(a, b span) int { return cmp.Compare(far(a), far(b)) })
-	at.Lo, at.Hi = min(at.Lo, s.lo), max(at.Hi, s.hi)
-	at.Certain = at.Certain && s.before != Unknown && s.before == -s.after
+	return !slices.ContainsFunc(all, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
+// widen takes in what one choice of the uncertain x leaves open around a crossing: by the interval
+// of each x, and by those of all.
+func (at *CrossingAt) widen(each, all []span) {
+	nearest := func(spans []span) (s span, ok bool) {
+		if len(spans) == 0 {
+			return s, false
+		}
+		far := func(s span) float64 { return max(0, s.lo-at.X, at.X-s.hi) }
+		return slices.MinFunc(spans, func(a, b span) int { return cmp.Compare(far(a), far(b)) }), true
+	}
+	if s, ok := nearest(each); ok {
+		at.Lo, at.Hi = min(at.Lo, s.lo), max(at.Hi, s.hi)
+	}
+	s, ok := nearest(all)
+	at.Certain = at.Certain && ok && s.before != Unknown && s.before == -s.after
 }
 
 // twoLines are two lines and the units that both have.
 type twoLines struct {
 	a, b   []Point
 	units  []string
-	family int
+	alphaX float64 // the chance with which the interval of an x misses
 }
 
 func sharedUnits(a, b []Point) (out []string) {
@@ -183,14 +210,14 @@ type abscissas struct{ a, b []float64 }
 
 // xs takes the x that were chosen, and of those that came out the mean (0), or the lower (-1) or
 // upper (1) end of its interval.
-func (t *twoLines) xs(endA, endB, family int) abscissas {
+func (t *twoLines) xs(endA, endB int) abscissas {
 	of := func(line []Point, end int) []float64 {
 		out := make([]float64, len(line))
 		for i, p := range line {
 			if out[i] = p.FixedX; p.FixedX != 0 {
 				continue
 			}
-			x, lo, hi, _ := MeanInterval(inOrder(p.X), family)
+			x, lo, hi, _ := meanInterval(inOrder(p.X), t.alphaX)
 			if out[i] = x; end < 0 {
 				out[i] = lo
 			} else if end > 0 {
@@ -209,7 +236,7 @@ func (t *twoLines) xs(endA, endB, family int) abscissas {
 func (t *twoLines) corners() (out []abscissas) {
 	for _, endA := range []int{0, -1, 1} {
 		for _, endB := range []int{0, -1, 1} {
-			out = append(out, t.xs(endA, endB, t.family))
+			out = append(out, t.xs(endA, endB))
 		}
 	}
 	return out
@@ -233,15 +260,38 @@ func (p abscissas) grid() (out []float64) {
 // band is the difference of two lines with its interval, straight between the x of its grid.
 type band struct{ grid, mid, lo, hi []float64 }
 
-// difference computes b - a.
-func (t *twoLines) difference(at abscissas) band {
-	d := band{grid: at.grid()}
+// difference computes b - a, with intervals that miss with the chance alpha.
+func (t *twoLines) difference(at abscissas, alpha float64) band {
+	return t.on(at.grid(), at, alpha)
+}
+
+// parts is into how many a segment is cut, to find where the interval of each x holds 0: in the
+// middle of a segment it is narrower than at its ends.
+const parts = 8
+
+// finely computes the same between the x of the points, too.
+func (t *twoLines) finely(at abscissas, alpha float64) band {
+	var fine []float64
+	for i, x := range at.grid() {
+		if i > 0 {
+			from := fine[len(fine)-1]
+			for k := range parts - 1 {
+				fine = append(fine, from+(x-from)*float64(k+1)/parts)
+			}
+		}
+		fine = append(fine, x)
+	}
+	return t.on(fine, at, alpha)
+}
+
+func (t *twoLines) on(grid []float64, at abscissas, alpha float64) band {
+	d := band{grid: grid}
 	for _, x := range d.grid {
 		v := make([]float64, len(t.units))
 		for i, u := range t.units {
 			v[i] = along(t.b, at.b, u, x) - along(t.a, at.a, u, x)
 		}
-		m, lo, hi, _ := MeanInterval(v, t.family)
+		m, lo, hi, _ := meanInterval(v, alpha)
 		d.mid, d.lo, d.hi = append(d.mid, m), append(d.lo, lo), append(d.hi, hi)
 	}
 	return d

@@ -97,7 +97,7 @@ func TestBandHolds(t *testing.T) {
 // not cross, or are one, is false in at most 5 %.
 func TestCrossingHolds(t *testing.T) {
 	long.Garbage(t)
-	rounds := long.Rounds(40, 5_000)
+	rounds := long.Rounds(40, 2_000)
 	a := truth{[]float64{10, 20}, []float64{.6, .7}}
 	for _, c := range []struct {
 		name string
@@ -131,13 +131,14 @@ func TestCrossingHolds(t *testing.T) {
 							bad = true
 						}
 					}
-					if c.at != 0 && !x.Open || c.same && (x.First != Unknown || x.Last != Unknown) {
+					if c.at != 0 && x.Side != Unknown || c.same && (x.First != Unknown || x.Last != Unknown ||
+						x.Side != Unknown) || c.at == 0 && x.Side == Less {
 						bad = true
 					}
 					if bad {
 						wrong++
 					}
-					if certain || c.at == 0 && !x.Open {
+					if certain || x.Side != Unknown {
 						found++
 					}
 				}
@@ -186,8 +187,9 @@ func TestCrossings(t *testing.T) {
 	}{
 		{6, []float64{10, 20}, []float64{1, 3}, []float64{10, 20}, []float64{2, 2}, "10..20 1 -1 15 [15..15] true -1",
 			"in the middle"},
-		{6, []float64{10, 20}, []float64{1, 2}, []float64{10, 40}, []float64{2, .5}, "10..20 1 -1 16.67 [16.67..16.67] " +
-			"true -1", "before the faster is at its end"},
+		{6, []float64{10, 20}, []float64{1, 2}, []float64{10, 40}, []float64{2, .5},
+			"10..20 1 -1 16.67 [16.67..16.67] " +
+				"true -1", "before the faster is at its end"},
 		{6, []float64{10, 20, 30}, flat, []float64{10, 20, 30}, []float64{2, .5, 2},
 			"10..30 1 1 16.67 [16.67..16.67] true -1 23.33 [23.33..23.33] true 1", "twice"},
 		{6, []float64{10, 20, 30}, flat, []float64{20, 40}, []float64{3, 2}, "20..30 1 1", "nowhere"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -76,13 +77,36 @@ func (u Units) Within(cells ...[]Run) string {
 // it and as many others as make it one of a family hold together with 95 % (Bonferroni). ok is
 // false below [MinRuns] values: then there is none.
 func MeanInterval(v []float64, family int) (m, lo, hi float64, ok bool) {
+	return meanInterval(v, (1-confidence)/float64(max(1, family)))
+}
+
+// meanInterval computes the interval that misses with the chance alpha.
+func meanInterval(v []float64, alpha float64) (m, lo, hi float64, ok bool) {
 	if len(v) == 0 {
 		return math.NaN(), 0, 0, false
 	}
 	if m = mean(v); len(v) < MinRuns {
 		return m, m, m, false
 	}
-	tail := (1 - confidence) / 2 / float64(max(1, family))
-	far := quantileT(stats.TDist{V: float64(len(v) - 1)}, 1-tail) * deviation(v) / math.Sqrt(float64(len(v)))
+	t := studentT(len(v)-1, alpha)
+	far := t * deviation(v) / math.Sqrt(float64(len(v)))
 	return m, m - far, m + far, !math.IsNaN(far) && !math.IsInf(far, 0)
+}
+
+type tKey struct {
+	df    int
+	alpha float64
+}
+
+var quantilesT sync.Map // tKey -> float64
+
+// studentT returns what Student's t exceeds with the chance alpha, on either side.
+func studentT(df int, alpha float64) float64 {
+	key := tKey{df, alpha}
+	if t, ok := quantilesT.Load(key); ok {
+		return t.(float64)
+	}
+	t := quantileT(stats.TDist{V: float64(df)}, 1-alpha/2)
+	quantilesT.Store(key, t)
+	return t
 }

@@ -39,6 +39,14 @@ func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
 	}
 }
 
+// receiversTurns are when a receiver has something to wait for; nil: all the time.
+func receiversTurns(s wire.Schedule) *stream.Turns {
+	if s.Turns == nil {
+		return nil
+	}
+	return stream.NewTurns(s.Turns.AtNs, duration(s.Turns.OnNs), counter.Monotonic)
+}
+
 // timeArrivals times the payload of a receiver's flow that is paced. Of packets some may be lost,
 // and how much came does not say when it was due.
 func (f *flow) timeArrivals(e *End, s wire.Schedule) {

@@ -173,8 +173,8 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 	return recs
 }
 
-// noteSplit says of flows that leave header split as found that it was on, as modes beside them that
-// take a queue over want it.
+// noteSplit says of flows that leave header split as found that it was on, as modes beside them
+// that take a queue over want it.
 func noteSplit(all []starting) {
 	if !slices.ContainsFunc(all, func(x starting) bool { return x.opened && x.run.Cell.TakesQueues() }) {
 		return

@@ -6,7 +6,7 @@ import "time"
 
 // Turns are when a flow is on, where several that are open have turns one after another: each time
 // for equally long, between which nothing is sent. Its receiver takes what is under way at a turn's
-// end, and sleeps until its next one: by Ends, Nap and Rest, which let everything be with nil Turns.
+// end, and sleeps until its next one: by Ends, Nap and Rest. Nil: the flow is on all the time.
 type Turns struct {
 	at   []int64 // when each begins, ns of clock, ascending
 	on   int64   // how long each lasts
@@ -89,8 +89,8 @@ func (t *Turns) Ends() bool {
 // Off reports whether it is not the flow's turn.
 func (t *Turns) Off() bool { return t != nil && t.wait() > 0 }
 
-// Rest returns how long a receiver for which nothing comes sleeps: well into its next turn, in which
-// it finds out whether something is wrong. What comes ends the sleep.
+// Rest returns how long a receiver for which nothing comes sleeps: well into its next turn, in
+// which it finds out whether something is wrong. What comes ends the sleep.
 func (t *Turns) Rest() time.Duration {
 	on := t.wait() == 0
 	next := t.next

@@ -71,8 +71,8 @@ func TakeTurns(t *testing.T, rx ...string) {
 	}
 }
 
-// lateTurns reports whether a run is not one of turns, since it was late. Where only the CPU time was
-// read late, all else is as good.
+// lateTurns reports whether a run is not one of turns, since it was late. Where only the CPU time
+// was read late, all else is as good.
 func lateTurns(r results.Record) bool {
 	return r.Verdict != results.OK && r.Gate == plan.ByEnvironment &&
 		(strings.Contains(r.Reason, "edges") || strings.Contains(r.Reason, "nothing had come") ||

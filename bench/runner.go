@@ -39,7 +39,7 @@ type Runner struct {
 
 	env   *hostSnapshots // what the hosts are like; nil: nobody asks
 	rests *restMeter
-	// how long what is under way at a turn's end takes to arrive, by the numbers of the groups that had turns
+	// how long what is under way at a turn's end takes to arrive, by the numbers of the groups
 	drains map[int]time.Duration
 	seq    int
 	now    inForce            // what is set on the hosts

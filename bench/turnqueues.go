@@ -101,7 +101,8 @@ func (o *Options) fitQueues(cells []plan.Cell) []openTogether {
 		return cmp.Compare(rank(&cells[a]), rank(&cells[b]))
 	})
 	for _, i := range order {
-		if n := len(part.cells); known && n > 0 && cells[i].TakesQueues() && !fits(append(slices.Clone(part.cells), i)) {
+		with := append(slices.Clone(part.cells), i)
+		if known && len(with) > 1 && cells[i].TakesQueues() && !fits(with) {
 			parts = append(parts, part)
 			part = openTogether{}
 		}

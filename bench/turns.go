@@ -153,6 +153,7 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 		before = rests.before(ctx, ps[0].Warmup)
 		r.flowTogether(ctx, all, recs)
 	}
+	noteSplit(all)
 	rested := false
 	for i := range all {
 		x, rec := &all[i], &recs[i]
@@ -171,6 +172,23 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 	}
 	return recs
 }
+
+// noteSplit says of flows that leave header split as found that it was on, as modes beside them
+// that take a queue over want it.
+func noteSplit(all []starting) {
+	if !slices.ContainsFunc(all, func(x starting) bool { return x.opened && x.run.Cell.TakesQueues() }) {
+		return
+	}
+	for i := range all {
+		if c := &all[i].run.Cell; all[i].opened && !c.SplitsItself() && c.HeaderSplit == nil {
+			all[i].out.warnings = append(all[i].out.warnings, splitBeside)
+		}
+	}
+}
+
+// splitBeside is said of such a flow.
+const splitBeside = "headers were split for this cell too (tcp-data-split on): it took turns with modes that take " +
+	"a queue over, and header split is the NIC's"
 
 // flowTogether opens the ends of all cells, lets them take turns, and closes them.
 func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []results.Record) {

@@ -11,10 +11,10 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 )
 
-// TurnGroup returns what a cell shares with all that it can take turns with: all that is chosen of
+// turnGroup returns what a cell shares with all that it can take turns with: all that is chosen of
 // hosts, of how runs are made, and of CPUs and queues. What remains is of the flow alone. Which
 // cells do take turns says [TurnGroups].
-func (c *Cell) TurnGroup() string {
+func (c *Cell) turnGroup() string {
 	var all []string
 	for i := range Options {
 		o := &Options[i]
@@ -64,12 +64,12 @@ func TurnGroups(cells []Cell) (all [][]int) {
 	for i := range cells {
 		c := &cells[i]
 		keys[c.Key()] = true
-		splits[c.TurnGroup()] = splits[c.TurnGroup()] || c.SplitsItself()
+		splits[c.turnGroup()] = splits[c.turnGroup()] || c.SplitsItself()
 	}
 	of := map[string]int{}
 	for i := range cells {
 		c := &cells[i]
-		key, split, twin := c.TurnGroup(), c.split(), *c
+		key, split, twin := c.turnGroup(), c.split(), *c
 		twin.HeaderSplit = new(true)
 		if split == "" && splits[key] && !keys[twin.Key()] {
 			split = "on"

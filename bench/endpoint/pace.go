@@ -39,8 +39,17 @@ func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
 	}
 }
 
+// turnsOf returns the turns of a schedule's flow, for one thread to keep to.
 func turnsOf(t *wire.Turns) *stream.Turns {
 	return stream.NewTurns(t.AtNs, duration(t.OnNs), counter.Monotonic)
+}
+
+// receiversTurns are when a receiver has something to wait for; nil: all the time.
+func receiversTurns(s wire.Schedule) *stream.Turns {
+	if s.Turns == nil {
+		return nil
+	}
+	return turnsOf(s.Turns)
 }
 
 // timeArrivals times the payload of a receiver's flow that is paced. Of packets some may be lost,

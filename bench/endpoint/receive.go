@@ -66,6 +66,7 @@ func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn
 		case !ok:
 			a.err = stream.ErrAborted // another one was refused
 		default:
+			a.conn.Turns = receiversTurns(o.sch)
 			if a.err = w.attach(path, f, a); a.err == nil {
 				a.err = w.end.named(f, f.answer(w.end, a))
 			}

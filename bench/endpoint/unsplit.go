@@ -48,7 +48,7 @@ func (w *unsplitWatch) grown() (what, fix string) {
 
 // noteUnsplit notes of the run what the driver has counted.
 func (r *run) noteUnsplit() {
-	if r.stall == nil {
+	if r.stall == nil || r.turns != nil { // in turns it may be of others' packets
 		return
 	}
 	if what, _ := r.stall.unsplit.grown(); what != "" {

@@ -23,7 +23,8 @@ var ErrAborted = errors.New("the run was aborted")
 type Conn struct {
 	FD            int // -1: closed, or a flow of frames, which has no socket for payload
 	Local, Remote netip.AddrPort
-	Pace          *Pace // of a sender; nil sends as fast as it can
+	Pace          *Pace  // of a sender; nil sends as fast as it can
+	Turns         *Turns // of a receiver; nil: its flow is on all the time
 
 	// Words is the connection by which both ends speak before and after payload, where that
 	// has a socket of its own or none: of packets, which may be lost. Nil: FD.

@@ -5,8 +5,9 @@ package stream
 import "time"
 
 // Turns are when a flow is on, where several that are open have turns one after another: each time
-// for equally long, between which nothing is sent. A sender keeps to them; its receiver sleeps
-// where nothing comes, and asks them only for times. They are for one thread.
+// for equally long, between which nothing is sent. A sender keeps to them. Its receiver takes what
+// is under way at a turn's end, and sleeps until its next one: by Ends, Nap and Rest. Nil: the flow
+// is on all the time. They are for one thread.
 type Turns struct {
 	at   []int64 // when each begins, ns of clock, ascending
 	on   int64   // how long each lasts
@@ -92,4 +93,49 @@ func (p *Pace) off(m *Meter) bool {
 	p.sleep(min(d, longestNap))
 	m.Wait()
 	return true
+}
+
+const (
+	// endsWithin is how long before a turn's end a receiver that waits is to look whether it goes
+	// on: what it waits for may not come before its next turn.
+	endsWithin = 2 * time.Millisecond
+	// TurnQuiet is how long nothing comes at a turn's end until all has come.
+	TurnQuiet = 2 * time.Millisecond
+)
+
+// Ends reports whether the flow is off, or about to be.
+func (t *Turns) Ends() bool {
+	if t == nil || len(t.at) == 0 {
+		return false
+	}
+	return t.wait() > 0 || t.next < len(t.at) && t.now() > t.at[t.next]+t.on-endsWithin.Nanoseconds()
+}
+
+// Off reports whether it is not the flow's turn.
+func (t *Turns) Off() bool { return t != nil && t.wait() > 0 }
+
+// Rest returns how long a receiver for which nothing comes sleeps: well into its next turn, in
+// which it finds out whether something is wrong. What comes ends the sleep.
+func (t *Turns) Rest() time.Duration {
+	on := t.wait() == 0
+	next := t.next
+	if on {
+		next++
+	}
+	if next >= len(t.at) { // after the last the flow ends
+		return time.Duration(t.on) + longestNap
+	}
+	return time.Duration(t.at[next] + t.on/4*3 - t.now())
+}
+
+// Nap returns how long a receiver may sleep that wants to look again after d: that long within a
+// turn, and otherwise until the next one, so that it does not run in others'.
+func (t *Turns) Nap(d time.Duration) time.Duration {
+	if t == nil || len(t.at) == 0 {
+		return d
+	}
+	if t.wait() == 0 && t.next < len(t.at) && t.now()+d.Nanoseconds() < t.at[t.next]+t.on {
+		return d
+	}
+	return t.Rest()
 }

@@ -202,3 +202,36 @@ func TestTurnsAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A receiver that waits sleeps past others' turns, and well into its own next one; within a turn it
+// looks as often as it wants. Without turns nothing changes.
+func TestReceiverTurns(t *testing.T) {
+	const ms = time.Millisecond
+	now := time.Duration(0)
+	turns := NewTurns([]int64{int64(100 * ms), int64(400 * ms)}, 60*ms, func() int64 { return int64(now) })
+	for _, x := range []struct {
+		at        time.Duration
+		off, ends bool
+		nap, rest time.Duration // of 10 ms
+	}{
+		{0, true, true, 145 * ms, 145 * ms},
+		{99 * ms, true, true, 46 * ms, 46 * ms},
+		{100 * ms, false, false, 10 * ms, 345 * ms},
+		{149 * ms, false, false, 10 * ms, 296 * ms},
+		{150 * ms, false, false, 295 * ms, 295 * ms}, // ten later it is another's
+		{159 * ms, false, true, 286 * ms, 286 * ms},
+		{160 * ms, true, true, 285 * ms, 285 * ms},
+		{420 * ms, false, false, 10 * ms, 160 * ms}, // the last one
+		{470 * ms, true, true, 160 * ms, 160 * ms},
+	} {
+		now = x.at
+		if off, ends, nap, rest := turns.Off(), turns.Ends(), turns.Nap(10*ms), turns.Rest(); off != x.off ||
+			ends != x.ends || nap != x.nap || rest != x.rest {
+			t.Errorf("at %v: off %v, ends %v, nap %v, rest %v; want %+v", x.at, off, ends, nap, rest, x)
+		}
+	}
+	var none *Turns
+	if none.Off() || none.Ends() || none.Nap(10*ms) != 10*ms {
+		t.Error("a flow without turns rests")
+	}
+}

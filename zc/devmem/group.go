@@ -47,8 +47,11 @@ func (r *Receiver) ReceiveAll(flows []*stream.Flow) error {
 	}
 	shared := &flows[0].Meter
 	for left := len(flows); left > 0; {
-		n, errno := w.Wait(waitTime)
+		n, errno, err := r.restAll(w, shared)
 		shared.Wait()
+		if err != nil {
+			return err
+		}
 		if errno != 0 {
 			return fmt.Errorf("wait for %d flows: ppoll: %w", left, errno)
 		}

@@ -43,8 +43,9 @@ type Receiver struct {
 	*own        // of the flow that is served now
 	all  []*own // of all that were attached
 
-	reads reads
-	idle  idle
+	reads  reads
+	idle   idle
+	waiter sock.Waiter // at a turn's end
 }
 
 // New takes over a queue of opt.NIC.Dev. It changes the device, see package

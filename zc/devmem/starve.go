@@ -8,8 +8,10 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/zc/nicqueue"
+	"golang.org/x/sys/unix"
 )
 
 // idle is since when the flow has brought nothing, and how often its queue had
@@ -26,6 +28,9 @@ func (i *idle) flowing() { i.since = time.Time{} }
 // idleTick runs when a sleep brought no payload. When there has been none for a while, it gives the
 // NIC what has been gathered. It distinguishes a NIC without buffers from a sender without data.
 func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
+	if c.Turns.Off() {
+		return nil
+	}
 	if r.idle.since.IsZero() {
 		r.idle.since = time.Now()
 		r.idle.looks++
@@ -74,4 +79,47 @@ func (r *Receiver) wanted() bool {
 	}
 	out, known, err := r.inflight()
 	return err != nil || !known || int(out) >= most
+}
+
+// rest runs at the end of a turn: when all has come, it gives the NIC what has been gathered, and
+// sleeps until something comes, or well into the next turn. Nothing of it runs in others' turns.
+func (r *Receiver) rest(c *stream.Conn, m *stream.Meter) error {
+	if !c.Turns.Ends() {
+		return nil
+	}
+	came, errno := r.waiter.WaitFor(r.fd, unix.POLLIN, stream.TurnQuiet)
+	m.Wait()
+	if errno != 0 || came != 0 { // an error is the read's to tell
+		return nil
+	}
+	if err := r.tokens.giveRipe(r.fd, m); err != nil {
+		return err
+	}
+	_, _ = r.waiter.WaitFor(r.fd, unix.POLLIN, c.Turns.Rest())
+	m.Wait()
+	return nil
+}
+
+// restAll does so for all flows of a queue: it waits for what comes, and returns how many flows
+// have something.
+func (r *Receiver) restAll(w *sock.WaiterOfAll, shared *stream.Meter) (n int, errno unix.Errno, err error) {
+	turns := r.all[0].conn.Turns
+	if !turns.Ends() {
+		n, errno = w.Wait(turns.Nap(waitTime))
+		return n, errno, nil
+	}
+	if n, errno = w.Wait(stream.TurnQuiet); n > 0 || errno != 0 {
+		return n, errno, nil
+	}
+	for _, o := range r.all {
+		if o.ended {
+			continue
+		}
+		if err := o.tokens.giveRipe(o.fd, o.meter); err != nil {
+			return 0, 0, stream.OfFlow(o.n, err)
+		}
+	}
+	shared.Wait()
+	n, errno = w.Wait(turns.Rest())
+	return n, errno, nil
 }

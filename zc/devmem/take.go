@@ -25,7 +25,7 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		return err
 	}
 	for {
-		if err := r.tokens.makeRoom(r.fd, r.frags, m); err != nil {
+		if err := errors.Join(r.rest(c, m), r.tokens.makeRoom(r.fd, r.frags, m)); err != nil {
 			return err
 		}
 		n, frags, truncated, errno := r.reader.Recv(r.fd, 0)

@@ -79,6 +79,21 @@ func (q *Queue) firstPools() []uint64 {
 	return q.bindings().since(q.old, q.ID)
 }
 
+// renewPools looks before payload comes which pools the queue has, where none of those that it got
+// with our memory is left: another queue was taken over since, and the driver restarts all for that
+// (gve), or for what comes with it.
+func (q *Queue) renewPools() {
+	if !q.bound || len(q.pools) == 0 {
+		return
+	}
+	own, ok := q.ownPools()
+	if now := ids(own); ok && len(now) > 0 && !slices.ContainsFunc(now, func(id uint64) bool {
+		return slices.Contains(q.pools, id)
+	}) {
+		q.pools = now
+	}
+}
+
 // Buffers counts how many buffers, at most, the queue's page pools have handed out to the driver
 // since the memory was bound, all together. ok is false where that is not told: before Linux 6.8,
 // without CONFIG_PAGE_POOL_STATS, when the queue is another interface's, when its pools cannot be

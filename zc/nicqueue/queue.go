@@ -90,6 +90,7 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 // Steer sends the flow c to the queue, or to queue number to where that is set.
 func (q *Queue) Steer(c *stream.Conn, to *int) error {
 	_, _ = q.lookAgain() // who cannot tell here says so when it is asked (Landed)
+	q.renewPools()
 	id := q.ID
 	if to != nil {
 		id = *to

@@ -38,8 +38,11 @@ func (r *Receiver) lost() (n uint64, known bool) {
 }
 
 // idleTick runs when a wait brought no payload. It distinguishes a NIC without buffers from a
-// sender without data.
+// sender without data. In others' turns it does nothing.
 func (r *Receiver) idleTick(c *stream.Conn) error {
+	if c.Turns.Off() { // a signal of the runtime's woke it
+		return nil
+	}
 	if r.idle.since.IsZero() {
 		r.beginIdle()
 	}

@@ -63,12 +63,20 @@ func (r *Receiver) enter(m *stream.Meter) error {
 	}
 	m.Wait()
 	var err error
-	if r.held.Bytes() > r.opt.NIC.HoldBytes {
-		_, err = r.ring.SubmitAndWait(1, backlogTime)
+	if turns := r.turns(); r.held.Bytes() > r.opt.NIC.HoldBytes {
+		_, err = r.ring.SubmitAndWait(1, turns.Nap(backlogTime))
 	} else {
-		_, err = r.ring.SubmitAndGather(r.opt.Gather, waitTime)
+		_, err = r.ring.SubmitAndGather(r.opt.Gather, turns.Nap(waitTime))
 	}
 	return err
+}
+
+// turns returns when something may come; nil: all the time. Flows of a queue have the same.
+func (r *Receiver) turns() *stream.Turns {
+	if len(r.members) == 0 {
+		return nil
+	}
+	return r.members[0].conn.Turns
 }
 
 // take handles the completions that are there and gives back what is not held.

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
+)
+
+// turnsPlan lets modes take turns, verified: two rounds of each start. The area is so small that
+// its buffers must come back many times.
+const turnsPlan = `name: turns
+purpose: check
+order: turns
+turn: %v
+sut: {host: "netns:%s", dev: %s}
+tg: {host: "netns:%s"}
+factors: {rx: [%s], tx: [tcp], touch: [verify], message: [1M], area_bytes: [%d]}
+sndbuf: 256K
+rcvbuf: 1M
+duration: %v
+ramp_up: %v
+warmup: false
+repetitions: 2
+stall: 1m
+gates: {foreign_cores: off, replace: 0}
+`
+
+const turnsArea = 16 << 20
+
+// turnsLengths are tried one after another: a busy machine that emulates is late.
+var turnsLengths = []time.Duration{200 * time.Millisecond, 600 * time.Millisecond, 2 * time.Second}
+
+// TakeTurns runs zcbench with receive modes that take turns, of which some take a queue over: each
+// has its own queue all the time, all its payload is verified and none of it copied, what it was
+// given comes back, and none of it runs, or receives anything, in others' turns. All is put back.
+func TakeTurns(t *testing.T, rx ...string) {
+	Need(t)
+	before := DeviceState(t) + slowStart(t)
+	for try, turn := range turnsLengths {
+		watch := watchTurns(t)
+		recs, said := turns(t, turn, rx...)
+		seen := watch.end(t)
+		if after := DeviceState(t) + slowStart(t); after != before {
+			t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+		}
+		if slices.ContainsFunc(recs, lateTurns) && try+1 < len(turnsLengths) && !t.Failed() {
+			t.Logf("turns of %v: %s", turn, said)
+			continue
+		}
+		if len(recs) != 2*len(rx) {
+			t.Fatalf("%d records: %s", len(recs), said)
+		}
+		for _, r := range recs {
+			checkTurn(t, r, len(rx))
+		}
+		seen.check(t, recs)
+		return
+	}
+}
+
+// lateTurns reports whether a run was so late that too little came to tell. Others' figures of what
+// came are as good, whenever turns were read.
+func lateTurns(r results.Record) bool {
+	return r.Verdict != results.OK && r.Gate == plan.ByEnvironment && (r.SUT.Bytes == nil || *r.SUT.Bytes == 0 ||
+		*r.SUT.TotalBytes < 2*turnsArea || strings.Contains(r.Reason, "before the flow was open"))
+}
+
+// turns runs the plan, and returns its records and what it said.
+func turns(t *testing.T, turn time.Duration, rx ...string) ([]results.Record, string) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "turns.yaml")
+	text := fmt.Sprintf(turnsPlan, turn, RXNS, RXDev, TXNS, strings.Join(rx, ", "), turnsArea, 4*turn, 2*turn)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("zcbench", "matrix", file, "--out", filepath.Join(dir, "out")).CombinedOutput()
+	j, jerr := results.Read(filepath.Join(dir, "out", results.JournalFile))
+	if jerr != nil {
+		t.Fatalf("%v: %v\n%s", jerr, err, out)
+	}
+	return j.Records, string(out)
+}
+
+// checkTurn holds a record against what it must be. Of one that was late its figures are as good.
+func checkTurn(t *testing.T, r results.Record, cells int) {
+	t.Helper()
+	h, name := r.SUT, r.Cell.ID
+	if r.Verdict != results.OK && r.Gate != plan.ByEnvironment || r.Turns == nil || r.Turns.Cells != cells {
+		t.Errorf("%s: %s: %s; turns %+v", name, r.Verdict, r.Reason, r.Turns)
+		return
+	}
+	if r.TG.TotalBytes == nil || h.TotalBytes == nil || *h.TotalBytes != *r.TG.TotalBytes || h.Bytes == nil ||
+		*h.Bytes == 0 || h.Mismatches == nil || *h.Mismatches != 0 {
+		t.Errorf("%s: %s bytes, %s in all, of %s sent; %s mismatches", name, count(h.Bytes), count(h.TotalBytes),
+			count(r.TG.TotalBytes), count(h.Mismatches))
+		return
+	}
+	if !r.Cell.TakesQueues() {
+		if !strings.Contains(strings.Join(r.Warnings, "; "), "headers were split") {
+			t.Errorf("%s: nothing says that headers were split: %q", name, r.Warnings)
+		}
+		return
+	}
+	if h.ZeroCopyBytes == nil || *h.ZeroCopyBytes != *h.Bytes || *h.CopiedBytes != 0 {
+		t.Errorf("%s: %s of %s bytes without a copy, %s copied", name, count(h.ZeroCopyBytes), count(h.Bytes),
+			count(h.CopiedBytes))
+	}
+	if f := h.Flows[0]; f.Queue == nil || f.Landed == nil || *f.Queue != *f.Landed {
+		t.Errorf("%s: it was to come by queue %s, and came by %s", name, place(f.Queue), place(f.Landed))
+	}
+	if metric(h, r.Cell.RX+"_provider_bound") != 1 {
+		t.Errorf("%s: its queue was not its own at the end", name)
+	}
+	if *h.TotalBytes < 2*turnsArea {
+		t.Errorf("%s: %d bytes do not show that buffers come back", name, *h.TotalBytes)
+	}
+	if got, freed := metric(h, "devmem_tokens_received"), metric(h, "devmem_tokens_freed"); got != freed {
+		t.Errorf("%s: %v fragments received, %v given back", name, got, freed)
+	}
+	if metric(h, "zcrx_uncounted_copied_bytes") > 0 {
+		t.Errorf("%s: %v bytes were copied without being counted", name, metric(h, "zcrx_uncounted_copied_bytes"))
+	}
+}
+
+// slowStart reads what a plan with turns sets of both ends' namespaces.
+func slowStart(t *testing.T) string {
+	t.Helper()
+	all := ""
+	for _, ns := range []string{RXNS, TXNS} {
+		s, err := In(ns, func() (string, error) {
+			b, err := os.ReadFile("/proc/sys/net/ipv4/tcp_slow_start_after_idle")
+			return string(b), err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += " slow start " + s
+	}
+	return all
+}
+
+// turnsWatch looks at queues and threads while turns are under way.
+type turnsWatch struct {
+	stop chan struct{}
+	done chan turnsSeen
+}
+
+// turnsSeen is what was seen at each look.
+type turnsSeen struct {
+	looks []turnsLook
+	err   error
+}
+
+type turnsLook struct {
+	bytes   map[int]uint64 // received, by queue
+	taken   map[int]bool   // by queue: its memory is an application's
+	threads map[int]uint64 // how often threads of agents gave their CPU away, by their numbers
+}
+
+const (
+	turnsEvery   = 50 * time.Millisecond // between two looks
+	processEvery = 20                    // looks between two at which processes there are
+)
+
+func watchTurns(t *testing.T) *turnsWatch {
+	w := &turnsWatch{stop: make(chan struct{}), done: make(chan turnsSeen, 1)}
+	go func() {
+		seen, err := In(RXNS, func() (turnsSeen, error) {
+			d, err := nic.Open(RXDev)
+			if err != nil {
+				return turnsSeen{}, err
+			}
+			defer d.Close()
+			return w.look(d), nil
+		})
+		seen.err = errors.Join(seen.err, err)
+		w.done <- seen
+	}()
+	return w
+}
+
+func (w *turnsWatch) look(d *nic.Device) (seen turnsSeen) {
+	var processes []string
+	for pause := new(sock.Sleeper); ; pause.Sleep(turnsEvery) {
+		select {
+		case <-w.stop:
+			return seen
+		default:
+		}
+		l := turnsLook{bytes: map[int]uint64{}, taken: map[int]bool{}, threads: map[int]uint64{}}
+		queues, err := d.Queues()
+		if err != nil {
+			return turnsSeen{err: err}
+		}
+		taken := 0
+		for _, q := range queues {
+			if q.Provider != nic.ProviderNone {
+				l.taken[q.ID] = true
+				taken++
+			}
+		}
+		if taken > 0 {
+			if len(seen.looks)%processEvery == 0 || processes == nil {
+				processes = agents()
+			}
+			l.threads = threadsOf(processes)
+		}
+		all, err := d.QueueStats()
+		if err != nil {
+			return turnsSeen{err: err}
+		}
+		for id, s := range all {
+			l.bytes[id] = s.Bytes
+		}
+		seen.looks = append(seen.looks, l)
+	}
+}
+
+func (w *turnsWatch) end(t *testing.T) turnsSeen {
+	t.Helper()
+	close(w.stop)
+	seen := <-w.done
+	if seen.err != nil {
+		t.Fatal(seen.err)
+	}
+	return seen
+}
+
+// agents lists the folders of zcbench's processes.
+func agents() (all []string) {
+	names, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, name := range names {
+		if b, err := os.ReadFile(name); err == nil && strings.TrimSpace(string(b)) == "zcbench" {
+			all = append(all, filepath.Dir(name))
+		}
+	}
+	return all
+}
+
+// threadsOf counts how often each thread of processes gave its CPU away.
+func threadsOf(processes []string) map[int]uint64 {
+	all := map[int]uint64{}
+	for _, dir := range processes {
+		tasks, _ := filepath.Glob(filepath.Join(dir, "task", "[0-9]*", "status"))
+		for _, task := range tasks {
+			b, err := os.ReadFile(task)
+			tid, n := 0, uint64(0)
+			if _, serr := fmt.Sscan(filepath.Base(filepath.Dir(task)), &tid); err != nil || serr != nil {
+				continue
+			}
+			if _, after, ok := strings.Cut(string(b), "\nvoluntary_ctxt_switches:"); ok {
+				_, _ = fmt.Sscan(after, &n)
+			}
+			all[tid] = n
+		}
+	}
+	return all
+}
+
+// starts splits what was seen into the starts: in each, the looks while all queues were taken.
+func (s turnsSeen) starts(queues []int) (all [][]turnsLook) {
+	open := false
+	for _, l := range s.looks {
+		both := !slices.ContainsFunc(queues, func(q int) bool { return !l.taken[q] })
+		if both && !open {
+			all = append(all, nil)
+		}
+		if open = both; both {
+			all[len(all)-1] = append(all[len(all)-1], l)
+		}
+	}
+	return all
+}
+
+// check holds what was seen against what turns are: each start has its queues from its beginning to
+// its end, of two queues only one receives at a time, and the thread of a queue sleeps in others'
+// turns.
+func (s turnsSeen) check(t *testing.T, recs []results.Record) {
+	t.Helper()
+	of := map[string]int{}
+	for _, r := range recs {
+		if r.Cell.TakesQueues() && len(r.SUT.Flows) == 1 && r.SUT.Flows[0].Queue != nil {
+			of[r.Cell.RX] = *r.SUT.Flows[0].Queue
+		}
+	}
+	var queues []int
+	for _, q := range of {
+		queues = append(queues, q)
+	}
+	slices.Sort(queues)
+	if len(slices.Compact(slices.Clone(queues))) != len(of) {
+		t.Fatalf("modes have one queue: %v", of)
+	}
+	starts := s.starts(queues)
+	if len(starts) != 2 {
+		t.Errorf("queues %v were taken together %d times, in 2 starts", queues, len(starts))
+	}
+	for _, looks := range starts {
+		checkAlone(t, looks, queues)
+		for rx, q := range of {
+			checkAsleep(t, looks, rx, q)
+		}
+	}
+}
+
+// grew reports whether a queue received something between look i and the one before. Less than a
+// packet's worth is no payload: acknowledgements, or neighbours that are looked for.
+func grew(looks []turnsLook, i, queue int) bool {
+	return i > 0 && i < len(looks) && looks[i].bytes[queue] > looks[i-1].bytes[queue]+1024
+}
+
+// checkAlone holds that of two queues one receives at a time: both do between two looks only where
+// the turn of one ends between these, and that of the other begins.
+func checkAlone(t *testing.T, looks []turnsLook, queues []int) {
+	t.Helper()
+	run := 0
+	for i := range looks {
+		n := 0
+		for _, q := range queues {
+			if grew(looks, i, q) {
+				n++
+			}
+		}
+		if run++; n < 2 {
+			run = 0
+		}
+		if run >= 3 {
+			t.Errorf("queues %v received at the same time in %d looks in a row", queues, run)
+			return
+		}
+	}
+}
+
+// checkAsleep holds that there is a thread which often runs while the queue receives, and not in
+// others' turns.
+func checkAsleep(t *testing.T, looks []turnsLook, rx string, queue int) {
+	t.Helper()
+	// A few may be of signals, and of a turn's edge that lies between two looks.
+	const often, seldom = 20, 4
+	off, best := 0, "none"
+	for tid := range looks[len(looks)-1].threads {
+		on, idle := uint64(0), uint64(0)
+		off = 0
+		began := false
+		for i := 1; i < len(looks); i++ {
+			now, was := looks[i].threads[tid], looks[i-1].threads[tid]
+			if was == 0 || now < was {
+				continue
+			}
+			if began = began || grew(looks, i, queue); !began {
+				continue
+			}
+			switch {
+			case grew(looks, i, queue):
+				on += now - was
+			case !grew(looks, i-1, queue) && !grew(looks, i+1, queue) && others(looks, i, queue):
+				off++
+				idle += now - was
+			}
+		}
+		if on < often {
+			continue
+		}
+		if idle <= seldom && off > 0 {
+			t.Logf("%s: its thread slept %d times in its turns, and %d times in %d looks of others'", rx, on, idle, off)
+			return
+		}
+		best += fmt.Sprintf("; thread %d: %d in its turns, %d in %d looks of others'", tid, on, idle, off)
+	}
+	t.Errorf("%s: no thread runs in the turns of queue %d alone: %s", rx, queue, best)
+}
+
+// others reports whether another queue receives.
+func others(looks []turnsLook, i, queue int) bool {
+	for q := range looks[i].bytes {
+		if q != queue && grew(looks, i, q) {
+			return true
+		}
+	}
+	return false
+}

@@ -105,11 +105,16 @@ func (o Options) window(p matrix.Run) time.Duration {
 	switch {
 	case p.Calibrates:
 		return o.calibrationWindow()
+	case p.Once:
+		return min(o.Duration, onceWindow)
 	case p.Warmup && !p.Trial && o.WarmupDuration > 0:
 		return o.WarmupDuration
 	}
 	return o.Duration
 }
+
+// onceWindow is long enough to see whether payload is copied.
+const onceWindow = 300 * time.Millisecond
 
 func (o Options) calibrationWindow() time.Duration {
 	return min(o.Duration, max(leastCalibration, min(o.Duration/5, mostCalibration)))

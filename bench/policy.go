@@ -3,11 +3,15 @@
 package bench
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Policy is how a command has its plan played, beside what the plan says. Each command defines its
@@ -56,6 +60,9 @@ const (
 // shape cuts the plan to what the hosts can do, and its windows to the time that there is.
 func (e *Experiment) shape(st *stage) {
 	s := e.Spec
+	if e.SplitHeaders && st.splits() {
+		s.SplitHeaders(driver.Of(st.opt.found[0].driver).SplitNeedsHWGRO)
+	}
 	if e.Fold {
 		s.Cells = st.support.fold(s.Cells, st.prepared)
 	}
@@ -71,12 +78,23 @@ func (e *Experiment) shape(st *stage) {
 	}
 }
 
+// splits reports whether a mode that takes a queue of the NIC over can run.
+func (st *stage) splits() bool {
+	return slices.ContainsFunc(st.spec.Cells, func(c plan.Cell) bool {
+		m, err := modes.Find(stream.RX, c.RX)
+		return err == nil && m.TakesQueue() && st.missing(c) == nil
+	})
+}
+
 // again chooses how many runs of a plan's spoilt blocks are made again, and for how long: of one
 // that fits into a time no more than a quarter of its runs, or one block.
 func (e *Experiment) again(s *Session, plan []matrix.Run) *again {
 	a := &again{Plan: plan, Alone: e.Alone}
 	if e.Fit {
 		a.Most, a.For = max(len(plan)/4+3, len(e.Spec.Cells)), againFor(e.Spec.Duration, s.estimate(plan))
+		if e.Spec.TurnLength() > 0 {
+			a.Most = 2 * len(e.Spec.Cells) // a start is long
+		}
 	}
 	return a
 }

@@ -17,7 +17,8 @@ import (
 
 // calibrationRuns of each cell tell what shares of a pace are of: the least whose median one
 // disturbed run does not move far. Their windows are a fifth of the plan's, as far as that
-// is in these bounds.
+// is in these bounds. Cells that take turns have one start instead, which lasts as long as all of
+// these: a disturbance is no longer than a few turns of each.
 const (
 	calibrationRuns  = 3
 	leastCalibration = 500 * time.Millisecond
@@ -45,11 +46,32 @@ func calibration(s *matrix.Spec, missing func(plan.Cell) *Missing) []matrix.Run 
 	if cells == nil {
 		return nil
 	}
-	plan := matrix.Interleave(cells, calibrationRuns, false, s.Seed)
+	plan := s.OneStart(cells)
+	if s.TurnLength() == 0 {
+		plan = matrix.Interleave(cells, calibrationRuns, false, s.Seed)
+	}
 	for i := range plan {
 		plan[i].Warmup, plan[i].Calibrates = true, true
 	}
 	return plan
+}
+
+// calibratedFirst puts the runs of a calibration before those of a plan. A calibrating start is a group's
+// warm-up, too.
+func calibratedFirst(first, plan []matrix.Run) []matrix.Run {
+	warm := map[int]bool{}
+	for _, p := range first {
+		if p.Group > 0 {
+			warm[p.Group] = true
+		}
+	}
+	out := slices.Clone(first)
+	for _, p := range plan {
+		if !p.Warmup || !warm[p.Group] || p.Replay != plan[0].Replay {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // rates are what the shares of a session's paces come to, in each family of cells that are
@@ -274,8 +296,7 @@ func markPace(rec *results.Record, p matrix.Run) {
 	}
 	if rec.Verdict == results.OK && rec.OffPace() {
 		rec.Flags = append(rec.Flags, results.FlagOffPace)
-		rec.Warnings = append(rec.Warnings,
-			fmt.Sprintf("the pace was missed by %+.1f %%: %.4g of %.4g Gbit/s were delivered", 100**rec.PaceError(),
-				*rec.SUT.ThroughputGbps, float64(rec.Cell.PaceBitsPS)/1e9))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("missed its pace: %.4g of %.4g Gbit/s (%+.1f %%)",
+			*rec.SUT.ThroughputGbps, float64(rec.Cell.PaceBitsPS)/1e9, 100**rec.PaceError()))
 	}
 }

@@ -188,7 +188,8 @@ func (p preview) order(w io.Writer) {
 		number[c.Key()] = i + 1
 	}
 	blocks := map[int][]string{}
-	plan := p.plan()
+	first := calibration(p.spec, p.missing)
+	plan := calibratedFirst(first, p.plan())[len(first):]
 	last := 0
 	for left := plan; len(left) > 0; {
 		start, numbers := matrix.Start(left), []string(nil)
@@ -205,9 +206,13 @@ func (p preview) order(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\norder of the cells, block by block\n")
 	p.turns(w, plan)
-	if first := calibration(p.spec, p.missing); first != nil {
-		fmt.Fprintf(w, "  first, unpaced runs that the percentages refer to: %d runs of %v, %d of each cell\n",
-			len(first), options(p.spec).calibrationWindow(), calibrationRuns)
+	if first != nil {
+		each := fmt.Sprintf("%d of each cell", calibrationRuns)
+		if first[0].Group > 0 {
+			each = "those of a group take turns, instead of a warm-up"
+		}
+		fmt.Fprintf(w, "  first, unpaced runs that the percentages refer to: %d runs of %v, %s\n", len(first),
+			options(p.spec).window(first[0]), each)
 		r := ratesOf(p.spec, &Options{})
 		if n := r.families(first); n > 1 {
 			fmt.Fprintf(w, "  a percentage refers to the slowest of the cells compared with each other "+
@@ -259,7 +264,7 @@ func (p preview) time(w io.Writer) {
 		runner.Power = &PowerMeter{opt: p.power}
 	}
 	s := &Session{Runner: runner, Missing: p.missing, LossFree: p.spec.Search()}
-	planned := slices.Concat(calibration(p.spec, p.missing), p.plan())
+	planned := calibratedFirst(calibration(p.spec, p.missing), p.plan())
 	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
 	for _, r := range planned {
@@ -298,7 +303,7 @@ func (p preview) time(w io.Writer) {
 			rest, again)
 	}
 	none := func(plan.Cell) *Missing { return nil }
-	if all := slices.Concat(calibration(p.spec, none), p.spec.Runs()); n < len(all) {
+	if all := calibratedFirst(calibration(p.spec, none), p.spec.Runs()); n < len(all) {
 		s.Missing = nil
 		fmt.Fprintf(w, "if every cell could run: %d runs, about %v\n", len(all), s.estimate(all).Round(time.Second))
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/zcbench/zcbench/plan"
 
@@ -67,7 +66,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	}
 	for i, part := range replays(plan) {
 		if i == 0 {
-			part = slices.Concat(s.rates.left(first, plan), part)
+			part = calibratedFirst(s.rates.left(first, plan), part)
 		} else if err := e.anew(ctx, p); err != nil {
 			return recs, err
 		}

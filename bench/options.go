@@ -103,6 +103,8 @@ func (o Options) length(p matrix.Run) time.Duration {
 
 func (o Options) window(p matrix.Run) time.Duration {
 	switch {
+	case p.Calibrates && p.Group > 0: // it is a warm-up, too
+		return max(min(o.Duration, calibrationRuns*o.calibrationWindow()), o.WarmupDuration)
 	case p.Calibrates:
 		return o.calibrationWindow()
 	case p.Once:

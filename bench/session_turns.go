@@ -23,52 +23,50 @@ func (s *Session) together(ctx context.Context, runs []matrix.Run) (made []resul
 	if err := s.Runner.replaceLostAgents(ctx); err != nil {
 		return nil, false, err
 	}
-	runs, recs := s.startTogether(ctx, runs)
+	recs, runs, refused := s.startTogether(ctx, runs)
 	for i := range recs {
 		s.judge(&recs[i])
 	}
 	again = s.spoilt(recs)
-	told := false // of the first one, that it began
 	for i, rec := range recs {
 		if rec, err = s.keep(rec); err != nil {
 			return append(made, rec), false, err
 		}
-		if s.Progress != nil && told && rec.Turns != nil {
+		if s.Progress != nil && i > refused && rec.Turns != nil {
 			s.Progress.Begin(runs[i])
 		}
-		told = told || rec.Turns != nil
 		made = append(made, s.tell(runs[i], rec, again))
 	}
 	return made, again, nil
 }
 
-// startTogether makes the runs, and returns them and their records in the order in which these were
-// begun: first those that cannot be made.
-func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) (made []matrix.Run, recs []results.Record) {
+// startTogether makes the runs and returns their records, first those of so many that cannot be made,
+// and the runs in the same order.
+func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) (recs []results.Record, in []matrix.Run,
+	refused int) {
 	var play []matrix.Run
 	for _, p := range runs {
-		rec, refused := s.refuse(&p)
-		if refused {
-			made, recs = append(made, p), append(recs, rec)
-			continue
+		if rec, cannot := s.refuse(&p); cannot {
+			recs, in, refused = append(recs, rec), append(in, p), refused+1
+		} else {
+			play = append(play, p)
 		}
-		play = append(play, p)
 	}
 	if len(play) == 0 {
-		return made, recs
+		return recs, in, refused
 	}
 	if s.Progress != nil {
-		s.Progress.Begin(runs[0])
+		s.Progress.Begin(play[0])
 	}
 	if !s.AbortOnCancel {
 		ctx = context.WithoutCancel(ctx)
 	}
 	begun := time.Now()
-	for _, rec := range s.Runner.RunTogether(ctx, play) {
+	for i, rec := range s.Runner.RunTogether(ctx, play) {
 		s.took(begun, &rec)
-		recs = append(recs, rec)
+		recs, in = append(recs, rec), append(in, play[i])
 	}
-	return append(made, play...), recs
+	return recs, in, refused
 }
 
 // spoilt reports whether something else spoilt one of the runs that were made together, and all are

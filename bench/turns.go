@@ -212,6 +212,9 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 		})
 	}
 	running.Wait()
+	for _, x := range open {
+		x.out.timeClocks(ctx, r.SUT, r.TG)
+	}
 	holdTogether(open)
 	if r.drains == nil {
 		r.drains = map[string]time.Duration{}

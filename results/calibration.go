@@ -110,8 +110,12 @@ func (c *Calibration) Share(percent int) int {
 
 // String describes what 100 % of the pace is.
 func (c *Calibration) String() string {
-	s := fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s", float64(c.BitsPS)/1e9,
-		c.Runs, c.Cell)
+	s := fmt.Sprintf("100 %% of pace is %.3g Gbit/s: ", float64(c.BitsPS)/1e9)
+	if c.Runs == 1 {
+		s += "what an unpaced run had of " + c.Cell
+	} else {
+		s += fmt.Sprintf("the median of %d unpaced runs of %s", c.Runs, c.Cell)
+	}
 	if c.Cells > 1 {
 		s += fmt.Sprintf(", the slowest of %d cells", c.Cells)
 	}

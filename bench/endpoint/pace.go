@@ -28,7 +28,7 @@ func paceBegins(s wire.Schedule) int64 {
 func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
 	conn.Pace = stream.NewPace(w.first().opts.Socket.PaceBitsPS)
 	if t := s.Turns; t != nil { // of a clock of its own, which stands still outside of them
-		conn.Pace = conn.Pace.InTurns(stream.NewTurns(t.AtNs, duration(t.OnNs), counter.Monotonic))
+		conn.Pace = conn.Pace.InTurns(turnsOf(t))
 		return
 	}
 	if w.end.path.Kind.Packets() {
@@ -39,10 +39,19 @@ func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
 	}
 }
 
+func turnsOf(t *wire.Turns) *stream.Turns {
+	return stream.NewTurns(t.AtNs, duration(t.OnNs), counter.Monotonic)
+}
+
 // timeArrivals times the payload of a receiver's flow that is paced. Of packets some may be lost,
 // and how much came does not say when it was due.
 func (f *flow) timeArrivals(e *End, s wire.Schedule) {
-	if at, bits := paceBegins(s), e.spec.Cell.PaceBitsPS/len(e.flows); at != 0 && bits > 0 && !e.path.Kind.Packets() {
+	at, bits := paceBegins(s), e.spec.Cell.PaceBitsPS/len(e.flows)
+	switch {
+	case bits == 0 || e.path.Kind.Packets():
+	case s.Turns != nil:
+		f.Meter.Time(stream.NewArrivals(uint64(bits), 0).InTurns(turnsOf(s.Turns)))
+	case at != 0:
 		f.Meter.Time(stream.NewArrivals(uint64(bits), duration(at-monotonic())))
 	}
 }

@@ -213,7 +213,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
 		OfFlow: true}
-	e.flows, e.atNs = t.run.end.counters(), monotonic()
+	e.flows, e.times, e.atNs = t.run.end.counters(), t.run.end.times(), monotonic()
 	e.host, err = counter.Take(own)
 	e.taken = err == nil
 	return err

@@ -153,7 +153,7 @@ func (p *Pace) allow(m *Meter, want int) int {
 	if due < piece {
 		p.sleep(min(max(p.time(p.piece-due), time.Microsecond), longestNap))
 		m.PaceWait()
-		if due = p.due(m); due < piece {
+		if due = p.due(m); due < piece || p.turns != nil && p.turns.wait() > 0 {
 			return 0
 		}
 	}

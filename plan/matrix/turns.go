@@ -184,7 +184,26 @@ func Start(runs []Run) []Run {
 }
 
 func (r *Run) together(first *Run) bool {
-	return r.Group == first.Group && r.Block == first.Block && r.Replay == first.Replay && r.Warmup == first.Warmup
+	return r.Group == first.Group && r.Block == first.Block && r.Replay == first.Replay && r.Warmup == first.Warmup &&
+		r.Calibrates == first.Calibrates
+}
+
+// OneStart makes a run of each of these cells, those of a group together. A group has the number
+// that it has in the plan.
+func (s *Spec) OneStart(cells []plan.Cell) (runs []Run) {
+	groups, of := s.groups(), map[string]int{}
+	for i, g := range groups {
+		of[s.Cells[g[0]].TurnGroup()] = i + 1
+	}
+	for _, c := range cells {
+		key := c.TurnGroup()
+		if of[key] == 0 {
+			of[key] = len(of) + 1
+		}
+		runs = append(runs, Run{Cell: c, Group: of[key]})
+	}
+	slices.SortStableFunc(runs, func(a, b Run) int { return a.Group - b.Group })
+	return runs
 }
 
 // RoundsOf computes how many rounds give each of those that take turns the time d or more, where

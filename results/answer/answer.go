@@ -51,6 +51,7 @@ const (
 	Unsure   Kind = "cannot tell"  // comparisons without a verdict
 	Limited  Kind = "limit"        // something else than the receiver held runs up
 	unequal  Kind = "unequal work" // costs of different rates
+	offPace  Kind = "missed pace"  // of two at one pace, one alone held it
 	NoFigure Kind = "not measured"
 
 	Nothing     Kind = "nothing" // no run counts

@@ -204,3 +204,20 @@ func TestText(t *testing.T) {
 		t.Errorf("of nothing: %v, %q", err, b.String())
 	}
 }
+
+// Of a cell that missed its pace, which the other holds, that is said, and no cost.
+func TestMissedPace(t *testing.T) {
+	paced := func(c plantest.Cell) plantest.Cell {
+		c.Cell.PacePercent, c.Cell.PaceBitsPS, c.Cell.ID = 50, 20e9, c.Cell.RX+"/"+c.Cell.TX+" pace=50%"
+		return c
+	}
+	a := of(8, paced(made("tcp", "tcp", 20, .6)), paced(made("uring", "tcp", 17, .4)))
+	s := sentence(t, a, "missed pace", "ns_per_kb")
+	wants(t, "missed", s.Text, "no verdict", "uring/tcp pace=50% missed its pace (17", "of 20 Gbit/s), which tcp/tcp "+
+		"pace=50% holds")
+	for _, s := range a.Sentences {
+		if s.Figure == "ns_per_kb" && s.Kind != "missed pace" {
+			t.Errorf("%s: %s", s.Kind, s.Text)
+		}
+	}
+}

@@ -69,6 +69,7 @@ func (w *writer) figure(rows []compare.Row) {
 	w.differ(by[Better], Better)
 	w.differ(by[Worse], Worse)
 	w.equal(by[Equal])
+	w.missedPaces(by[offPace], len(rows))
 	w.unequal(by[unequal], len(rows))
 	if !slices.ContainsFunc(by[Unsure], func(r *compare.Row) bool { return !w.open(r) }) {
 		return
@@ -98,7 +99,9 @@ func kindOf(r *compare.Row) Kind {
 		return Worse
 	case r.Equal.Holds():
 		return Equal
-	case r.Work == compare.AtSaturation || r.Work == compare.AtTwoPaces:
+	case r.Work.Missed():
+		return offPace
+	case r.Work.Unequal():
 		return unequal
 	}
 	return Unsure
@@ -197,6 +200,22 @@ func (w *writer) unequal(rows []*compare.Row, of int) {
 	s.Text = fmt.Sprintf("%s: %s no verdict, because the two did not deliver the same rate (within 2 %%), and a "+
 		"cost depends on the rate. Pace both alike for equal work (--pace).",
 		head(rows[0].Metric), ofAll(len(rows), of, "has", "have"))
+	w.say(s)
+}
+
+// missedPaces writes of which cells it is known that they cannot hold a pace, which others can: what
+// they would cost at it is not known.
+func (w *writer) missedPaces(rows []*compare.Row, of int) {
+	if len(rows) == 0 {
+		return
+	}
+	s := Sentence{Section: Open, Kind: offPace, Figure: rows[0].Metric}
+	var told []string
+	for _, r := range rows {
+		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
+		told = append(told, r.MissedText())
+	}
+	s.Text = fmt.Sprintf("%s: %s no verdict: %s.", head(rows[0].Metric), ofAll(len(rows), of, "has", "have"), list(told))
 	w.say(s)
 }
 

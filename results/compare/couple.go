@@ -77,8 +77,12 @@ func (c *Couple) Remarks() (lines []string) {
 		if c.A.Runs[0].TG.Transactions != nil {
 			unit = "round trips/s"
 		}
+		who, how := string(w), "measure at one pace (--pace)"
+		if w.Missed() {
+			who, how = "which "+who, "measure at a pace that both hold (--pace)"
+		}
 		lines = append(lines, fmt.Sprintf("A carried %.2f %s and B %.2f, %s: a cost per kB depends on the rate, "+
-			"so nothing is named; measure at one pace (--pace)", *c.A.rate(), unit, *c.B.rate(), w))
+			"so nothing is named; %s", *c.A.rate(), unit, *c.B.rate(), who, how))
 	}
 	if clocks := clocksOf(c.A, c.B); clocks.apart() {
 		lines = append(lines, "the CPUs ran at different frequencies ("+clocks.text+"): times compare the clocks, too")

@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -24,10 +25,20 @@ type Work string
 const (
 	AtSaturation Work = "at saturation"   // one of them at least was as fast as it could be
 	AtTwoPaces   Work = "at another pace" // both kept to one, and not to the same
+	// Of two at one pace the first or the second alone missed it: what it would cost there is not
+	// known (it is censored), and that it cannot deliver so much is.
+	AMissed Work = "holds the pace that the other misses"
+	BMissed Work = "misses the pace that the other holds"
 	// The rates are as near as paces are held, and the difference of the cost is no larger than
 	// theirs: it may be that of delivering so much less.
 	ByTheRates Work = "cannot tell (the rates differ as much)"
 )
+
+// Unequal reports whether the two delivered different rates.
+func (w Work) Unequal() bool { return w != "" && w != ByTheRates }
+
+// Missed reports whether one of two at the same pace missed it, which the other holds.
+func (w Work) Missed() bool { return w == AMissed || w == BMissed }
 
 // ofCost reports whether the figure is a price of what was delivered, not of what could be.
 func (m Metric) ofCost() bool { n, cost := m.powers(); return cost > 0 && n <= cost }
@@ -88,6 +99,10 @@ func RatesOf(a, b *Cell, n, m float64) (r Rates) {
 	case n > m || math.Abs(*rb / *ra - 1) <= sameRate:
 	case a.atPace() && b.atPace():
 		r.Work = AtTwoPaces
+	case a.misses(b):
+		r.Work = AMissed
+	case b.misses(a):
+		r.Work = BMissed
 	default:
 		r.Work = AtSaturation
 	}
@@ -169,7 +184,55 @@ func (c *Cell) atPace() bool {
 	return 2*kept > len(c.Runs)
 }
 
+// misses reports whether the cell was slower than its pace, and the other, at the same one, not.
+func (c *Cell) misses(other *Cell) bool {
+	pace, rate, theirs := c.pace(), c.rate(), other.rate()
+	if pace == 0 || pace != other.pace() || rate == nil || theirs == nil {
+		return false
+	}
+	held := float64(pace) / 1e9 * (1 - plan.PaceTolerance)
+	return *rate < held && *theirs >= held
+}
+
+// pace returns to how many bit/s all of the cell's runs were paced; 0: they were not, or not alike.
+func (c *Cell) pace() int {
+	for _, r := range c.Runs {
+		if r.Cell.PaceBitsPS != c.Runs[0].Cell.PaceBitsPS || r.Cell.LossFree {
+			return 0
+		}
+	}
+	if len(c.Runs) == 0 {
+		return 0
+	}
+	return c.Runs[0].Cell.PaceBitsPS
+}
+
+// MissedText says which of the two missed the pace that the other holds, and by how much; "": none
+// did.
+func (r *Row) MissedText() string {
+	missed, held := r.cells.b, r.cells.a
+	switch r.Work {
+	case AMissed:
+		missed, held = held, missed
+	case BMissed:
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s missed its pace (%.4g of %.4g Gbit/s), which %s holds", missed.Cell.ID, *missed.rate(),
+		float64(missed.pace())/1e9, held.Cell.ID)
+}
+
+// missed says of each two at one pace that one of them missed it.
+func (r *Result) missed() (lines []string) {
+	for i := range r.Rows {
+		if text := r.Rows[i].MissedText(); text != "" && !slices.Contains(lines, text+".") {
+			lines = append(lines, text+".")
+		}
+	}
+	return lines
+}
+
 // AtRates reports whether any comparison of costs is of unequal work.
 func (r *Result) AtRates() bool {
-	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Work == AtSaturation || row.Work == AtTwoPaces })
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Work.Unequal() })
 }

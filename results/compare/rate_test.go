@@ -229,3 +229,43 @@ func TestAgainstAtItsPace(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 }
+
+// Of two at one pace, of which one missed it, it is said which one holds it, and their costs have no
+// verdict. That both missed it is no matter of either. Runs that miss it by what they vary are held.
+func TestMissedPace(t *testing.T) {
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	at := func(c plan.Cell, gbps float64) measured { return measured{atPace(c, 50, 20e9), gbps, .6, 45} }
+	const said = " missed its pace (17 of 20 Gbit/s), which "
+	for name, x := range map[string]struct {
+		a, b       measured
+		cost, text string
+	}{
+		"b":            {at(tcp, 20), at(uring, 17), "misses the pace that the other holds", "uring/tcp 50%" + said + "tcp/tcp 50% holds"},
+		"a":            {at(tcp, 17), at(uring, 19.9), "holds the pace that the other misses", "tcp/tcp 50%" + said + "uring/tcp 50% holds"},
+		"both":         {at(tcp, 17), at(uring, 15), "at saturation", ""},
+		"as it varies": {at(tcp, 20), at(uring, 19.7), "cannot tell (the rates differ as much)", ""},
+		"not paced":    {at(tcp, 20), measured{uring, 17, .6, 45}, "at saturation", ""},
+	} {
+		a, b := loads(x.a), loads(x.b)
+		b.Chosen = []string{"rx"}
+		r, err := Compare(&a, &b, metrics(t, "throughput_gbps", "cpu_busy_cores"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := r.Table(&out); err != nil {
+			t.Error(err)
+		}
+		row := &r.Rows[1]
+		if row.Metric != "cpu_busy_cores" {
+			t.Fatal(row.Metric)
+		}
+		if got := string(row.Work); got != x.cost && name != "as it varies" || row.MissedText() != x.text ||
+			row.Work.Missed() != (x.text != "") || row.Verdict != Unsure {
+			t.Errorf("%s: %q, %q, %s", name, got, row.MissedText(), row.Verdict)
+		}
+		if x.text != "" && !strings.Contains(strings.Join(strings.Fields(out.String()), " "), x.text+".") {
+			t.Errorf("%s:\n%s", name, &out)
+		}
+	}
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/judge"
-	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
@@ -215,7 +214,6 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	for _, x := range open {
 		x.out.timeClocks(ctx, r.SUT, r.TG)
 	}
-	holdTogether(open)
 	if r.drains == nil {
 		r.drains = map[string]time.Duration{}
 	}
@@ -223,33 +221,6 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	for i := range all {
 		if all[i].opened {
 			recs[i].Turns = &results.Turns{TurnNs: r.Opt.Turn.Nanoseconds(), Turns: t.turns, Cells: len(open)}
-		}
-	}
-}
-
-// holdTogether holds what came after its turn against what the cell with the fewest bytes had in
-// its own, at either host: to that one it is much, when it is little to the one whose it is.
-func holdTogether(open []*starting) {
-	for _, of := range []func(*starting) *wire.EndResult{
-		func(x *starting) *wire.EndResult { return &x.out.sut },
-		func(x *starting) *wire.EndResult { return &x.out.tg }} {
-		var least *starting
-		for _, x := range open {
-			if res := of(x); res.Turns != nil && res.Window.Bytes > 0 && (least == nil ||
-				res.Window.Bytes < of(least).Window.Bytes) {
-				least = x
-			}
-		}
-		for _, x := range open {
-			res := of(x)
-			if x == least || res.Turns == nil || res.Verdict != results.OK {
-				continue
-			}
-			found := end.LateBytes(res.Turns.Late, of(least).Window.Bytes, "what "+least.run.Cell.ID+" transferred")
-			if found.Reason != "" {
-				res.Verdict, res.Reason, res.Fix = results.Invalid, found.Reason, found.Fix
-				res.Flags = append(res.Flags, results.FlagDisturbed)
-			}
 		}
 	}
 }

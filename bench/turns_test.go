@@ -17,7 +17,6 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -114,33 +113,6 @@ func TestDrainNext(t *testing.T) {
 	if a, b := settles(20*time.Millisecond), settles(240*time.Millisecond); a != turnSettles ||
 		b != 16*time.Millisecond {
 		t.Errorf("turns settle in %v and %v", a, b)
-	}
-}
-
-// Bytes after their turn that are few beside their own cell's, and many beside another one's,
-// disturbed that one.
-func TestLateInOthersTurns(t *testing.T) {
-	ok := func(id string, bytes, late uint64) *starting {
-		res := wire.EndResult{Verdict: results.OK, Window: stream.Counters{Bytes: bytes},
-			Turns: &wire.TurnsResult{Late: late}}
-		return &starting{run: matrix.Run{Cell: plan.Cell{ID: id}}, out: outcome{sut: res, tg: res}}
-	}
-	for _, c := range []struct {
-		late    uint64
-		verdict results.Verdict
-	}{{10, results.OK}, {11, results.Invalid}} {
-		paced, full, failed := ok("paced", 1000, 9), ok("full", 100_000, c.late), ok("failed", 10, 1000)
-		failed.out = outcome{sut: wire.EndResult{Verdict: results.Failed}, tg: wire.EndResult{Verdict: results.Failed}}
-		holdTogether([]*starting{full, paced, failed})
-		for _, res := range []*wire.EndResult{&full.out.sut, &full.out.tg} {
-			if bad := c.verdict != results.OK; res.Verdict != c.verdict || bad != strings.Contains(res.Reason,
-				"1.1 % of what paced transferred") || bad != slices.Contains(res.Flags, results.FlagDisturbed) {
-				t.Errorf("%d bytes late: %s %s", c.late, res.Verdict, res.Reason)
-			}
-		}
-		if paced.out.sut.Verdict != results.OK || failed.out.sut.Verdict != results.Failed {
-			t.Error("others are not as they were")
-		}
 	}
 }
 

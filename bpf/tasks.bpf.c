@@ -15,8 +15,9 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define NAME 16
 #define KSOFTIRQ 0x71726974666f736bULL /* "ksoftirqd/N" begins so, in little-endian order */
 
-/* Who runs; same as in machine/counter/tasks.go, and so is the next list. */
-enum { IDLE, OWN, SERVING, PEER, OTHER, UNTOLD, CLASSES };
+/* Who runs; same as in machine/counter/tasks.go, and so is the next list. WAKING is the idle task
+ * while its CPU does not rest: it goes to sleep, or wakes up. */
+enum { IDLE, OWN, SERVING, PEER, OTHER, UNTOLD, WAKING, CLASSES };
 
 /* What is on top of him. Of NET_RX the time up to a poll is that of the polled interface. */
 enum { TASK, NET_OWN, NET_OTHER, NET_UNTOLD, SOFT, CONTEXTS };
@@ -25,6 +26,7 @@ enum { TASK, NET_OWN, NET_OTHER, NET_UNTOLD, SOFT, CONTEXTS };
 #define DEVS 4
 #define PORTS 4
 #define CALIBRATED 128 /* same as in tasks.go */
+#define AWAKE 0xffffffff /* PWR_EVENT_EXIT */
 
 volatile const __u32 own_netns; /* inode of the namespace of the flow's interfaces */
 volatile const __u32 own_ifindex[PORTS];
@@ -36,6 +38,8 @@ volatile __u64 calibrated_ns;	/* what CALIBRATED switches took */
 volatile __u64 calibrated_other_ns; /* and as many to another task and away from it */
 volatile __u64 own_size;	/* bytes of the program that this process runs */
 volatile __u32 own_tgid, bench_tgid, parent_too; /* of the initial namespace, see learn */
+volatile __u32 rests_told;  /* when a CPU begins and ends to rest is seen */
+volatile __u32 steal_told;  /* and the kernel knows what the hypervisor took */
 
 /* A task's, or an interface's, time. A row is given away when another needs room: the least is, and
  * the next owner's time begins at before (the space-saving algorithm). */
@@ -54,6 +58,9 @@ struct cpu {
 	__u64 softs[CLASSES];  /* beginnings of softirqs, on top of each */
 	__u64 polls[CLASSES];  /* and polls, and packets of another interface, in them */
 	__u64 hards[CLASSES];
+	__u64 stolen[CLASSES]; /* of ns, what the hypervisor took */
+	__u64 rests;	       /* beginnings and ends */
+	__u64 steal;	       /* all that the hypervisor took, as of the last switch */
 	__u64 hard_at;
 	__u32 class, context;
 	__u64 key, slice; /* of who runs, if he is another: his time since he came */
@@ -62,10 +69,12 @@ struct cpu {
 	char net_name[NAME];
 	struct row tasks[TASKS], devs[DEVS];
 	__u64 begun;
-};
+} __attribute__((aligned(64))); /* each CPU writes its own lines */
 
+/* By CPU; the reader has it in its memory. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct cpu);
@@ -108,8 +117,21 @@ struct mm_struct___tasks {
 	struct file___tasks *exe_file;
 };
 
+struct rq___tasks {
+	__u64 prev_steal_time_rq;
+};
+
+struct cfs_rq___tasks {
+	struct rq___tasks *rq;
+};
+
+struct sched_entity___tasks {
+	struct cfs_rq___tasks *cfs_rq;
+};
+
 struct task_struct___tasks {
 	int pid, tgid;
+	struct sched_entity___tasks se;
 	struct mm_struct___tasks *mm;
 	__u32 flags;
 	struct task_struct___tasks *real_parent, *group_leader;
@@ -124,9 +146,9 @@ struct net_device___tasks {
 
 __inline struct cpu *here(void)
 {
-	__u32 zero = 0;
+	__u32 cpu = bpf_get_smp_processor_id();
 
-	return bpf_map_lookup_elem(&cpus, &zero);
+	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
 /* A change is between start and finish. Interrupts have nothing that must fit together, and softirq
@@ -271,25 +293,41 @@ __inline __u32 user_class(struct task_struct___tasks *t)
 __inline __u32 class_of(struct task_struct___tasks *t)
 {
 	if (!t->pid)
-		return IDLE;
+		return rests_told ? WAKING : IDLE;
 	if (t->tgid == own_tgid)
 		return OWN; /* io_uring's workers are threads of the process, too */
 	return t->flags & PF_KTHREAD ? kernel_class(t) : user_class(t);
 }
 
-__inline void switch_to(void *map, struct task_struct___tasks *next)
+#define knows_steal(t) (field_exists((t)->se.cfs_rq) && field_exists((t)->se.cfs_rq->rq) && \
+			field_exists((t)->se.cfs_rq->rq->prev_steal_time_rq))
+
+/* rob books what the hypervisor took since the last switch: of who ran, but where he was woken up,
+ * of the rest before. The kernel notes it at each switch, by update_rq_clock_task. */
+__inline void rob(struct cpu *s, struct task_struct___tasks *next)
+{
+	__u64 now;
+	__u32 class = s->class == WAKING ? IDLE : s->class;
+
+	if (!knows_steal(next))
+		return;
+	now = next->se.cfs_rq->rq->prev_steal_time_rq;
+	if (s->steal && class < CLASSES)
+		s->stolen[class] += now - s->steal;
+	s->steal = now;
+}
+
+__inline void switch_to(struct cpu *s, struct task_struct___tasks *next)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u32 zero = 0, class;
-	struct cpu *s = bpf_map_lookup_elem(map, &zero);
+	__u32 class;
 
-	if (!s)
-		return;
 	start(s);
 	if (!s->first)
 		s->first = s->last = now;
 	charge(s, now);
 	leave(s);
+	rob(s, next);
 	class = class_of(next);
 	enter(s, next, class);
 	s->context = TASK;
@@ -300,7 +338,27 @@ __inline void switch_to(void *map, struct task_struct___tasks *next)
 SEC("tp_btf/sched_switch")
 int switched(__u64 *ctx)
 {
-	switch_to(&cpus, ARG(struct task_struct___tasks *, 2));
+	struct cpu *s = here();
+
+	if (s)
+		switch_to(s, ARG(struct task_struct___tasks *, 2));
+	return 0;
+}
+
+/* The idle task is at work before and after: it stops the tick, and what woke it up comes first. */
+SEC("tp_btf/cpu_idle")
+int rested(__u64 *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct cpu *s = here();
+
+	if (!s || !s->first || (s->class != IDLE && s->class != WAKING))
+		return 0;
+	start_any(s);
+	charge(s, now);
+	s->class = (__u32)ctx[0] == AWAKE ? WAKING : IDLE;
+	s->rests++;
+	finish_any(s);
 	return 0;
 }
 
@@ -478,6 +536,18 @@ int timer_began(__u64 *ctx) { return interrupted(); }
 SEC("tp_btf/local_timer_exit")
 int timer_ended(__u64 *ctx) { return handled(); }
 
+SEC("tp_btf/reschedule_entry")
+int resched_began(__u64 *ctx) { return interrupted(); }
+
+SEC("tp_btf/reschedule_exit")
+int resched_ended(__u64 *ctx) { return handled(); }
+
+SEC("tp_btf/call_function_single_entry")
+int call_began(__u64 *ctx) { return interrupted(); }
+
+SEC("tp_btf/call_function_single_exit")
+int call_ended(__u64 *ctx) { return handled(); }
+
 /* for_whom tells whom work serves that is queued now: of what interrupts, timers and polls that are
  * of nobody queue, nothing tells. */
 __inline __u32 for_whom(struct cpu *s)
@@ -486,7 +556,7 @@ __inline __u32 for_whom(struct cpu *s)
 		return UNTOLD;
 	switch (s->context) {
 	case TASK:
-		return s->class == OWN ? SERVING : s->class == IDLE ? UNTOLD : s->class;
+		return s->class == OWN ? SERVING : s->class == IDLE || s->class == WAKING ? UNTOLD : s->class;
 	case NET_OWN:
 		return SERVING;
 	case NET_OTHER:
@@ -562,6 +632,7 @@ int learn(void *ctx)
 
 	own_tgid = t->tgid;
 	own_size = program_size(t);
+	steal_told = knows_steal(t);
 	bench_tgid = parent_too ? t->real_parent->tgid : 0;
 	return 0;
 }
@@ -578,7 +649,7 @@ int begin(void *ctx)
 		return 0;
 	start_any(s);
 	s->first = s->last = bpf_ktime_get_ns();
-	enter(s, t, class_of(t));
+	enter(s, t, t->pid ? class_of(t) : IDLE);
 	finish_any(s);
 	return 0;
 }
@@ -586,7 +657,11 @@ int begin(void *ctx)
 /* A function that is not static is verified once, and not at each of the calls below. */
 __attribute__((noinline)) int try_switch(void)
 {
-	switch_to(&trial, (struct task_struct___tasks *)bpf_get_current_task_btf());
+	__u32 zero = 0;
+	struct cpu *s = bpf_map_lookup_elem(&trial, &zero);
+
+	if (s)
+		switch_to(s, (struct task_struct___tasks *)bpf_get_current_task_btf());
 	return 0;
 }
 
@@ -600,7 +675,7 @@ __attribute__((noinline)) int try_other(void)
 	if (!s)
 		return 0;
 	enter(s, t, class < CLASSES ? OTHER : IDLE);
-	switch_to(&trial, t);
+	switch_to(s, t);
 	return 0;
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -21,11 +20,15 @@ import (
 
 // Tasks counts who had each CPU, for this process. It is a [counter.TaskReader].
 type Tasks struct {
-	Hooks   []Hook
-	set     *set
-	eventNs float64
-	otherNs float64 // of a switch to another task and away from it
-	polled  bool    // the flow's interface has polls of its own
+	Hooks    []Hook
+	set      *set
+	records  *records
+	cpus     []int // online ones, when it began
+	eventNs  float64
+	otherNs  float64 // of a switch to another task and away from it
+	polled   bool    // the flow's interface has polls of its own
+	steal    bool    // the kernel knows what the hypervisor took
+	programs int     // of this kind that are at work, as far as is known
 }
 
 // TasksOptions say what is the flow's beside the threads of this process.
@@ -49,7 +52,8 @@ type TasksOptions struct {
 // that tell more where they can be had.
 var (
 	tasksNeeds = []string{tasksProgSwitched, tasksProgSoftirqBegan, tasksProgSoftirqEnded, tasksProgPolled}
-	tasksMore  = []string{tasksProgIrqBegan, tasksProgIrqEnded, tasksProgTimerBegan, tasksProgTimerEnded,
+	tasksMore  = []string{tasksProgRested, tasksProgIrqBegan, tasksProgIrqEnded, tasksProgTimerBegan,
+		tasksProgTimerEnded, tasksProgReschedBegan, tasksProgReschedEnded, tasksProgCallBegan, tasksProgCallEnded,
 		tasksProgWorkBegan, tasksProgWorkEnded, tasksProgQueued}
 )
 
@@ -70,17 +74,37 @@ func OpenTasks(o TasksOptions) (*Tasks, error) {
 	if o.OthersForeign && len(o.Ifindexes) <= len(own) {
 		foreign = 1
 	}
-	s, err := newSet(loadTasks, map[string]any{tasksVarOwnIfindex: own, tasksVarOwnNetns: o.Netns,
+	s, err := newSet(loadTasksForCPUs, map[string]any{tasksVarOwnIfindex: own, tasksVarOwnNetns: o.Netns,
 		tasksVarPairIfindex: uint32(o.PairIfindex), tasksVarPairNetns: o.PairNetns,
 		tasksVarOthersAreForeign: foreign})
 	if err != nil {
 		return nil, err
 	}
-	t := &Tasks{set: s, polled: len(o.Ifindexes) > 0 && !o.ByPacket}
-	if err := t.open(o); err != nil {
+	t := &Tasks{set: s, polled: len(o.Ifindexes) > 0 && !o.ByPacket, programs: 1}
+	if o.PairIfindex > 0 { // its agent has one, too
+		t.programs = 2
+	}
+	if t.records, err = mapRecords(s.maps.Maps[tasksMapCpus]); err == nil {
+		err = t.open(o)
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
+}
+
+// loadTasksForCPUs makes room for all CPUs that there may be.
+func loadTasksForCPUs() (*ebpf.CollectionSpec, error) {
+	spec, err := loadTasks()
+	if err != nil {
+		return nil, err
+	}
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, fmt.Errorf("make room for the times of each CPU: %w", err)
+	}
+	spec.Maps[tasksMapCpus].MaxEntries = uint32(cpus)
+	return spec, nil
 }
 
 // realTime reports whether the kernel is PREEMPT_RT. Not each that is has the file.
@@ -123,13 +147,24 @@ func (t *Tasks) open(o TasksOptions) error {
 		}
 	}
 	for _, name := range tasksMore {
-		t.Hooks = append(t.Hooks, t.set.hook("tasks", name))
+		h := t.set.hook("tasks", name)
+		t.Hooks = append(t.Hooks, h)
+		if name == tasksProgRested && h.Reason == "" {
+			if err := t.set.maps.Variables[tasksVarRestsTold].Set(uint32(1)); err != nil {
+				return fmt.Errorf("tell rest apart: %w", err)
+			}
+		}
 	}
-	cpus, err := onlineCPUs()
-	if err != nil {
+	var told uint32
+	if err := t.set.maps.Variables[tasksVarStealTold].Get(&told); err != nil {
+		return fmt.Errorf("tell stolen time: %w", err)
+	}
+	t.steal = told != 0
+	var err error
+	if t.cpus, err = onlineCPUs(); err != nil {
 		return err
 	}
-	if err := t.runOn(tasksProgBegin, cpus); err != nil {
+	if err := t.runOn(tasksProgBegin, t.cpus); err != nil {
 		return err
 	}
 	return t.calibrate()
@@ -221,85 +256,43 @@ func (t *Tasks) runOn(name string, cpus []int) error {
 	return nil
 }
 
-// rawCPU is struct cpu of tasks.bpf.c.
-type rawCPU struct {
-	Done                             uint64
-	First, Last                      uint64
-	Ns                               [counter.TaskClasses * counter.TaskContexts]uint64
-	Hard, Turns, Softs, Polls, Hards [counter.TaskClasses]uint64
-	HardAt                           uint64
-	Class, Context                   uint32
-	Key, Slice                       uint64
-	Name                             [16]byte
-	Net                              uint64
-	NetName                          [16]byte
-	Tasks                            [8]rawRow
-	Devs                             [4]rawRow
-	Begun                            uint64
-}
-
-type rawRow struct {
-	Key, Ns, Before uint64
-	Name            [16]byte
-}
-
-// torn reports whether a program changed the record while it was copied, word by word from its
-// beginning (kernel/bpf, bpf_long_memcpy). Where the CPUs do not keep the order of stores, the sum
-// of all time tells more of such.
-func (r *rawCPU) torn() bool {
-	var sum uint64
-	for _, n := range r.Ns {
-		sum += n
-	}
-	return r.Done != r.Begun || sum != r.Last-r.First
-}
-
-// A copy is made again where it took longer than slowCopy and some for each CPU, for it is not
-// known when in that time a CPU was copied, and where CPUs changed meanwhile; each up to a number
-// of times.
-const (
-	mostCopies  = 100
-	slowCopies  = 10
-	slowCopy    = 100 * time.Microsecond
-	slowCopyCPU = 2 * time.Microsecond
-)
+// A CPU that changes while it is copied is copied again, up to a number of times.
+const mostCopies = 100
 
 // Read reads the times up to now. What runs has the time since the last switch. A CPU that changes
 // too fast is left out.
 func (t *Tasks) Read() (*counter.TaskTimes, error) {
-	possible, err := ebpf.PossibleCPU()
-	if err != nil {
-		return nil, fmt.Errorf("read who had the CPUs: %w", err)
-	}
 	online, err := onlineCPUs()
 	if err != nil {
 		return nil, err
 	}
-	out := &counter.TaskTimes{EventNs: t.eventNs, OtherNs: t.otherNs, Polled: t.polled, Missed: t.set.missed()}
-	raw, slow := make([]rawCPU, possible), slowCopy+time.Duration(possible)*slowCopyCPU
-	for i := 0; i < mostCopies && len(online) > 0; i++ {
-		from := counter.Monotonic()
-		if err := t.set.maps.Maps[tasksMapCpus].Lookup(uint32(0), &raw); err != nil {
-			return nil, fmt.Errorf("read who had the CPUs: %w", err)
-		}
-		now := counter.Monotonic()
-		if i < slowCopies && now-from > int64(slow) {
-			continue
-		}
-		online = slices.DeleteFunc(online, func(c int) bool {
-			if c >= len(raw) || raw[c].First != 0 && raw[c].torn() {
-				return false
-			}
-			if raw[c].First != 0 {
-				out.CPUs = append(out.CPUs, raw[c].until(c, uint64(now)))
-			}
-			return true
-		})
-	}
-	out.Unread = online
-	slices.SortFunc(out.CPUs, func(a, b counter.CPUTasks) int { return a.CPU - b.CPU })
+	out := t.ReadCPUs(online)
+	out.Missed = t.Missed()
 	return out, nil
 }
+
+// ReadCPUs reads those of some CPUs, nil for all that were online at the beginning, and not what
+// was missed. It takes no system call.
+func (t *Tasks) ReadCPUs(cpus []int) *counter.TaskTimes {
+	if cpus == nil {
+		cpus = t.cpus
+	}
+	out := &counter.TaskTimes{EventNs: t.eventNs, OtherNs: t.otherNs, Programs: t.programs, Polled: t.polled,
+		Steal: t.steal, CPUs: make([]counter.CPUTasks, 0, len(cpus))}
+	var raw rawCPU
+	for _, c := range cpus {
+		switch now, ok := t.records.read(c, &raw); {
+		case !ok:
+			out.Unread = append(out.Unread, c)
+		case raw.First != 0:
+			out.CPUs = append(out.CPUs, raw.until(c, uint64(now)))
+		}
+	}
+	return out
+}
+
+// Missed counts events that the programs did not see.
+func (t *Tasks) Missed() uint64 { return t.set.missed() }
 
 // until builds the times of a CPU up to now.
 func (r *rawCPU) until(cpu int, now uint64) counter.CPUTasks {
@@ -315,9 +308,9 @@ func (r *rawCPU) until(cpu int, now uint64) counter.CPUTasks {
 		c.Ns[i/counter.TaskContexts][i%counter.TaskContexts] = int64(n)
 	}
 	for i := range counter.TaskClasses {
-		c.Hard[i] = int64(r.Hard[i])
+		c.Hard[i], c.Stolen[i] = int64(r.Hard[i]), int64(r.Stolen[i])
 	}
-	c.Turns, c.Softs, c.Polls, c.Hards = r.Turns, r.Softs, r.Polls, r.Hards
+	c.Turns, c.Softs, c.Polls, c.Hards, c.Rests = r.Turns, r.Softs, r.Polls, r.Hards, r.Rests
 	c.Top, c.Devs = readRows(r.Tasks[:]), readRows(r.Devs[:])
 	if r.Class == counter.TasksOther {
 		c.Top = addRow(c.Top, rawRow{Key: r.Key, Ns: r.Slice, Name: r.Name})
@@ -355,5 +348,6 @@ func (t *Tasks) Close() error {
 	if t == nil {
 		return nil
 	}
+	t.records.close()
 	return t.set.close()
 }

@@ -23,12 +23,17 @@ const (
 	tasksMapWorks             = "works"
 	tasksProgBegin            = "begin"
 	tasksProgCalibrate        = "calibrate"
+	tasksProgCallBegan        = "call_began"
+	tasksProgCallEnded        = "call_ended"
 	tasksProgIrqBegan         = "irq_began"
 	tasksProgIrqEnded         = "irq_ended"
 	tasksProgLearn            = "learn"
 	tasksProgPolled           = "polled"
 	tasksProgQueued           = "queued"
 	tasksProgReceived         = "received"
+	tasksProgReschedBegan     = "resched_began"
+	tasksProgReschedEnded     = "resched_ended"
+	tasksProgRested           = "rested"
 	tasksProgSoftirqBegan     = "softirq_began"
 	tasksProgSoftirqEnded     = "softirq_ended"
 	tasksProgSwitched         = "switched"
@@ -47,6 +52,8 @@ const (
 	tasksVarPairIfindex       = "pair_ifindex"
 	tasksVarPairNetns         = "pair_netns"
 	tasksVarParentToo         = "parent_too"
+	tasksVarRestsTold         = "rests_told"
+	tasksVarStealTold         = "steal_told"
 )
 
 // loadTasks returns the embedded CollectionSpec for tasks.
@@ -93,12 +100,17 @@ type tasksSpecs struct {
 type tasksProgramSpecs struct {
 	Begin        *ebpf.ProgramSpec `ebpf:"begin"`
 	Calibrate    *ebpf.ProgramSpec `ebpf:"calibrate"`
+	CallBegan    *ebpf.ProgramSpec `ebpf:"call_began"`
+	CallEnded    *ebpf.ProgramSpec `ebpf:"call_ended"`
 	IrqBegan     *ebpf.ProgramSpec `ebpf:"irq_began"`
 	IrqEnded     *ebpf.ProgramSpec `ebpf:"irq_ended"`
 	Learn        *ebpf.ProgramSpec `ebpf:"learn"`
 	Polled       *ebpf.ProgramSpec `ebpf:"polled"`
 	Queued       *ebpf.ProgramSpec `ebpf:"queued"`
 	Received     *ebpf.ProgramSpec `ebpf:"received"`
+	ReschedBegan *ebpf.ProgramSpec `ebpf:"resched_began"`
+	ReschedEnded *ebpf.ProgramSpec `ebpf:"resched_ended"`
+	Rested       *ebpf.ProgramSpec `ebpf:"rested"`
 	SoftirqBegan *ebpf.ProgramSpec `ebpf:"softirq_began"`
 	SoftirqEnded *ebpf.ProgramSpec `ebpf:"softirq_ended"`
 	Switched     *ebpf.ProgramSpec `ebpf:"switched"`
@@ -134,6 +146,8 @@ type tasksVariableSpecs struct {
 	PairIfindex       *ebpf.VariableSpec `ebpf:"pair_ifindex"`
 	PairNetns         *ebpf.VariableSpec `ebpf:"pair_netns"`
 	ParentToo         *ebpf.VariableSpec `ebpf:"parent_too"`
+	RestsTold         *ebpf.VariableSpec `ebpf:"rests_told"`
+	StealTold         *ebpf.VariableSpec `ebpf:"steal_told"`
 }
 
 // tasksObjects contains all objects after they have been loaded into the kernel.
@@ -188,6 +202,8 @@ type tasksVariables struct {
 	PairIfindex       *ebpf.Variable `ebpf:"pair_ifindex"`
 	PairNetns         *ebpf.Variable `ebpf:"pair_netns"`
 	ParentToo         *ebpf.Variable `ebpf:"parent_too"`
+	RestsTold         *ebpf.Variable `ebpf:"rests_told"`
+	StealTold         *ebpf.Variable `ebpf:"steal_told"`
 }
 
 // tasksPrograms contains all programs after they have been loaded into the kernel.
@@ -196,12 +212,17 @@ type tasksVariables struct {
 type tasksPrograms struct {
 	Begin        *ebpf.Program `ebpf:"begin"`
 	Calibrate    *ebpf.Program `ebpf:"calibrate"`
+	CallBegan    *ebpf.Program `ebpf:"call_began"`
+	CallEnded    *ebpf.Program `ebpf:"call_ended"`
 	IrqBegan     *ebpf.Program `ebpf:"irq_began"`
 	IrqEnded     *ebpf.Program `ebpf:"irq_ended"`
 	Learn        *ebpf.Program `ebpf:"learn"`
 	Polled       *ebpf.Program `ebpf:"polled"`
 	Queued       *ebpf.Program `ebpf:"queued"`
 	Received     *ebpf.Program `ebpf:"received"`
+	ReschedBegan *ebpf.Program `ebpf:"resched_began"`
+	ReschedEnded *ebpf.Program `ebpf:"resched_ended"`
+	Rested       *ebpf.Program `ebpf:"rested"`
 	SoftirqBegan *ebpf.Program `ebpf:"softirq_began"`
 	SoftirqEnded *ebpf.Program `ebpf:"softirq_ended"`
 	Switched     *ebpf.Program `ebpf:"switched"`
@@ -215,12 +236,17 @@ func (p *tasksPrograms) Close() error {
 	return _TasksClose(
 		p.Begin,
 		p.Calibrate,
+		p.CallBegan,
+		p.CallEnded,
 		p.IrqBegan,
 		p.IrqEnded,
 		p.Learn,
 		p.Polled,
 		p.Queued,
 		p.Received,
+		p.ReschedBegan,
+		p.ReschedEnded,
+		p.Rested,
 		p.SoftirqBegan,
 		p.SoftirqEnded,
 		p.Switched,

@@ -214,6 +214,28 @@ func TestIntegrationTasksAddUp(t *testing.T) {
 	}
 }
 
+// A busy loop of known load makes its CPU busy for as long as its own clock says: what is neither
+// rest nor stolen is work, and all three are the wall clock's.
+func TestIntegrationTasksBusy(t *testing.T) {
+	kind.Timed(t)
+	tasks := openTasks(t, bpf.TasksOptions{})
+	for _, h := range tasks.Hooks {
+		if h.Reason != "" {
+			t.Logf("%s: %s", h.Function, h.Reason)
+		}
+	}
+	cpu := lastCPU(t)
+	d := on(t, tasks.ReadCPUs([]int{cpu}), tasks.ReadCPUs(nil), cpu)
+	t.Logf("a reading takes %d ns of wall", d.WallNs())
+	from := tasks.ReadCPUs(nil)
+	await.Pause("the window", 500*time.Millisecond)
+	to := tasks.ReadCPUs(nil)
+	for _, d := range to.Since(from) {
+		t.Logf("%+v", d)
+	}
+	t.Log(to.EventNs, to.OtherNs, to.Steal)
+}
+
 // Threads of this process are its own.
 func TestIntegrationTasksOwn(t *testing.T) {
 	kind.Timed(t)

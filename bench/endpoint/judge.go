@@ -84,8 +84,8 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 		ReadFrom: res.FromNs, ReadTo: res.ToNs, Window: res.Window, Layout: r.layout(),
 		TimedBPF: r.to.timed.Since(r.from.timed)}
 	if t := res.Turns; t != nil {
-		e.Turns = &end.Turns{Turns: t.Turns, Missed: t.Missed, Unsettled: t.Unsettled, LateCPU: t.LateCPU, Late: t.Late,
-			Paced: t.Paced}
+		e.Turns = &end.Turns{Turns: t.Turns, Missed: t.Missed, Unsettled: t.Unsettled, LateCPU: t.LateCPU,
+			Crowded: t.Crowded, LeftOut: t.LeftOut, Paced: t.Paced}
 	}
 	if r.lastOpen != nil {
 		e.LastOpen = &r.lastOpen.N

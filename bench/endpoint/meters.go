@@ -32,14 +32,12 @@ type meters struct {
 // gives these other NAPI instances.
 func openMeters(s wire.EndSpec) (m meters) {
 	m.openPollers(s)
-	// In turns nobody reads these. A program on each task switch, of every end that is open, would
-	// cost the modes that switch often, in others' turns too.
-	if !s.Shares {
+	if !s.Shares { // in turns nobody reads these
 		m.pmu = counter.OpenPMU(counter.FS{}, s.MeasureCPUs)
 		m.dram = counter.OpenDRAM(counter.FS{})
 		m.openGroups()
-		m.openTasks(s)
 	}
+	m.openTasks(s)
 	m.openTally(s)
 	m.nic = watchNIC(s, m.tally.Device())
 	return m

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
@@ -23,8 +24,7 @@ import (
 func (m *meters) openTasks(s wire.EndSpec) {
 	o, err := tasksOf(s)
 	if err == nil {
-		o.Serving = slices.Concat(m.polledBy.PIDs, generators(s))
-		m.tasks, err = bpf.OpenTasks(o)
+		m.tasks, err = counting.open(o, slices.Concat(m.polledBy.PIDs, generators(s)))
 	}
 	if err != nil {
 		m.missing = append(m.missing, "load of others is not told by tasks, but by /proc alone: "+fault.Reason(err))
@@ -48,7 +48,10 @@ func generators(s wire.EndSpec) (pids []int) {
 	return pids
 }
 
-func (m *meters) closeTasks() { m.tasks.Close() }
+func (m *meters) closeTasks() {
+	counting.close(m.tasks)
+	m.tasks = nil
+}
 
 // taskReader returns nil where there is none, and not a pointer that is nil.
 func (m *meters) taskReader() counter.TaskReader {
@@ -56,6 +59,63 @@ func (m *meters) taskReader() counter.TaskReader {
 		return nil
 	}
 	return m.tasks
+}
+
+// turnTasks is the same of turns.
+func (m *meters) turnTasks() counter.TurnTasks {
+	if m.tasks == nil {
+		return nil
+	}
+	return m.tasks
+}
+
+// sharedTasks are the programs of an agent, one for all ends of the same interfaces: on each task
+// switch there is no second one.
+type sharedTasks struct {
+	mu  sync.Mutex
+	all map[string]*heldTasks // by what they were opened with
+}
+
+type heldTasks struct {
+	*bpf.Tasks
+	ends int
+}
+
+var counting sharedTasks
+
+func (c *sharedTasks) open(o bpf.TasksOptions, serving []int) (*bpf.Tasks, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := fmt.Sprint(o)
+	if h := c.all[key]; h != nil {
+		h.ends++
+		return h.Tasks, h.Serve(serving)
+	}
+	o.Serving = serving
+	t, err := bpf.OpenTasks(o)
+	if err != nil {
+		return nil, err
+	}
+	if c.all == nil {
+		c.all = map[string]*heldTasks{}
+	}
+	c.all[key] = &heldTasks{t, 1}
+	return t, nil
+}
+
+// close closes those that no end needs any more; nil: there are none.
+func (c *sharedTasks) close(t *bpf.Tasks) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, h := range c.all {
+		if h.Tasks != t {
+			continue
+		}
+		if h.ends--; h.ends == 0 {
+			h.Close()
+			delete(c.all, key)
+		}
+	}
 }
 
 // tasksOf finds whose softirq is the flow's: that of its interface and of those below it. Others'

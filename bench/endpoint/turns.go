@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -30,7 +32,7 @@ type turnReader struct {
 
 	sum  counter.TurnSum
 	res  wire.TurnsResult
-	rest uint64 // bytes at the end of the last turn
+	kept []stream.Counters // of each flow: what it did in the turns that count
 	err  error
 
 	drained []int64 // of each turn: after how long it was at rest
@@ -50,9 +52,10 @@ func (r *run) startTurns(ctx context.Context) {
 	for _, w := range r.end.workers {
 		tids = append(tids, w.tid)
 	}
-	t.cpu, t.err = counter.OpenTurns(tids)
+	t.cpu, t.err = counter.OpenTurns(tids, r.end.spec.MeasureCPUs, r.turnTasks())
 	ctx, t.off = context.WithCancel(ctx)
 	r.turns = t
+	reading.begin(t)
 	go t.read(ctx)
 }
 
@@ -63,6 +66,7 @@ func (t *turnReader) stop() {
 	}
 	t.off()
 	<-t.done
+	reading.end(t)
 	if t.cpu != nil {
 		t.cpu.Close()
 	}
@@ -89,7 +93,8 @@ func (t *turnReader) read(ctx context.Context) {
 	}
 }
 
-// turn reads the edges of a turn.
+// turn reads the edges of a turn, and books it. One whose edges were read late, and one in which
+// others' bytes came, is left out as a whole. What its own flow did in it is no reason.
 func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err := t.napUntil(ctx, at-t.sch.LeadNs); err != nil {
 		return err
@@ -98,53 +103,84 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err != nil {
 		return err
 	}
-	began := t.bytes()
-	if t.res.Turns > 0 {
-		t.res.Late += began - t.rest
-	}
-	if err := t.atPace(ctx, at, began); err != nil {
+	from, others := t.run.end.counters(), reading.othersBytes(t)
+	pace, err := t.atPace(ctx, at, sum(from).Bytes)
+	if err != nil {
 		return err
 	}
-	off := at + t.sch.OnNs
-	if err := t.drain(ctx, off); err != nil {
+	if err := t.drain(ctx, at+t.sch.OnNs); err != nil {
 		return err
 	}
-	t.rest = t.bytes()
+	to := t.run.end.counters()
 	after, err := t.cpu.Read()
 	if err != nil {
 		return err
 	}
-	if late := off + t.sch.DrainNs + wire.TurnReads.Nanoseconds(); before.AtNs > at || after.AtNs > late {
-		t.res.LateCPU++
+	crowd := reading.othersBytes(t) - others
+	if t.counts(at, before.AtNs, after.AtNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
+		t.res.PaceNs, t.res.Paced = t.res.PaceNs+pace.ns, t.res.Paced+pace.bytes
+		t.sum.Add(before, after)
+		t.keep(from, to)
 	}
-	t.res.Turns++
-	t.sum.Add(before, after)
 	return nil
 }
 
-// atPace reads what passes in the part of a turn in which the flow is at its pace. Where nothing
-// has come since the turn began, it is not, unless it has a pace with gaps that are longer.
-func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) error {
+// counts decides whether a turn does, of which the CPU time was read at these times.
+func (t *turnReader) counts(at, beforeNs, afterNs int64, latePace bool, crowd, bytes uint64) bool {
+	lateCPU := beforeNs > at || afterNs > at+t.sch.OnNs+t.sch.DrainNs+wire.TurnReads.Nanoseconds()
+	crowded := float64(crowd) > mostOfOthers*float64(bytes)
+	leftOut := latePace || lateCPU || crowded
+	t.res.Turns++
+	for _, x := range []struct {
+		is bool
+		n  *int
+	}{{latePace, &t.res.Missed}, {lateCPU, &t.res.LateCPU}, {crowded, &t.res.Crowded}, {leftOut, &t.res.LeftOut}} {
+		if x.is {
+			*x.n++
+		}
+	}
+	return !leftOut
+}
+
+// mostOfOthers is the share of a turn's bytes from which on others' that come in it are more than
+// it may have: their CPU time is in it, too.
+const mostOfOthers = 0.01
+
+// keep adds what the flows did in a turn.
+func (t *turnReader) keep(from, to []stream.Counters) {
+	if t.kept == nil {
+		t.kept = make([]stream.Counters, len(from))
+	}
+	for i := range t.kept {
+		t.kept[i] = t.kept[i].Add(to[i].Sub(from[i]))
+	}
+}
+
+// paced is what passed in the part of a turn in which the flow is to be at its pace.
+type paced struct {
+	ns    int64
+	bytes uint64
+	late  bool // its edges were read so
+}
+
+// atPace reads what passes in the part of a turn in which the flow is to be at its pace. Where
+// nothing has come since the turn began, it is not yet, unless it has a pace with gaps that are
+// longer.
+func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p paced, err error) {
 	if err := t.napUntil(ctx, at+t.sch.SettleNs); err != nil {
-		return err
+		return p, err
 	}
 	from, fromNs := t.read1()
 	watch := t.watch()
 	off, late := at+t.sch.OnNs, min(lateRead.Nanoseconds(), (t.sch.OnNs-t.sch.SettleNs)/4)
-	err := t.napUntil(ctx, off-late)
+	err = t.napUntil(ctx, off-late)
 	to, toNs := t.read1()
 	t.looked(watch)
-	spec := &t.run.end.spec
-	unsettled := from == began && spec.Role == stream.RX && !spec.Cell.Paced()
-	if unsettled {
+	if spec := &t.run.end.spec; from == began && spec.Role == stream.RX && !spec.Cell.Paced() {
 		t.res.Unsettled++
 	}
-	if half := off - (t.sch.OnNs-t.sch.SettleNs)/2; unsettled || fromNs > half || toNs > off+late/4 {
-		t.res.Missed++
-	} else {
-		t.res.PaceNs, t.res.Paced = t.res.PaceNs+toNs-fromNs, t.res.Paced+to-from
-	}
-	return err
+	half := off - (t.sch.OnNs-t.sch.SettleNs)/2
+	return paced{toNs - fromNs, to - from, fromNs > half || toNs > off+late/4}, err
 }
 
 // drainLook is how often the flow is looked at while what is under way arrives.
@@ -210,6 +246,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 		if t.err != nil {
 			return t.err
 		}
+		t.sum.Missed = t.cpu.Missed()
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
 		OfFlow: true}
@@ -219,10 +256,17 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 	return err
 }
 
-// between makes the window's snapshots those of the turns in it.
-func (t *turnReader) between(from, to *counter.Snapshot) {
-	if t != nil {
-		t.sum.Between(from, to)
+// between makes the window's edges those of the turns that count.
+func (t *turnReader) between(from, to *edge) {
+	if t == nil {
+		return
+	}
+	t.sum.Between(&from.host, &to.host)
+	for i := range to.flows {
+		to.flows[i] = from.flows[i]
+		if t.kept != nil {
+			to.flows[i] = from.flows[i].Add(t.kept[i])
+		}
 	}
 }
 
@@ -261,6 +305,19 @@ func (t *turnReader) scale(h *results.Host, wallS float64) {
 	}
 }
 
+// leftOut tells how many turns do not count, and why; without turns, nothing.
+func (t *turnReader) leftOut() []measure.Metric {
+	if t == nil {
+		return nil
+	}
+	m := measure.Metric{Name: "turns_left_out", Unit: "1", Value: float64(t.res.LeftOut), Source: "CLOCK_MONOTONIC"}
+	if t.res.LeftOut > 0 {
+		m.Quality = fmt.Sprintf("of %d; rate read late %d, CPU time read late %d, others' bytes in them %d",
+			t.res.Turns, t.res.Missed, t.res.LateCPU, t.res.Crowded)
+	}
+	return []measure.Metric{m}
+}
+
 // result returns what was read; nil: there were no turns.
 func (t *turnReader) result() *wire.TurnsResult {
 	if t == nil {
@@ -268,7 +325,7 @@ func (t *turnReader) result() *wire.TurnsResult {
 	}
 	res := t.res
 	if res.Turns > 0 {
-		res.MeanNs = t.sum.WallNs() / int64(res.Turns)
+		res.MeanNs = t.sum.WallNs() / int64(max(res.Turns-res.LeftOut, 1))
 		all := slices.Sorted(slices.Values(t.drained))
 		res.DrainedNs = all[len(all)*9/10]
 	}

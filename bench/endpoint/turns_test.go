@@ -5,6 +5,8 @@ package endpoint
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
@@ -23,5 +25,55 @@ func TestScale(t *testing.T) {
 		if d := x.got - x.want; d > 1e-9 || d < -1e-9 {
 			t.Errorf("%d: %v, want %v", i, x.got, x.want)
 		}
+	}
+}
+
+// A turn is left out for the time at which it was read, and for others' bytes, as a whole; not for
+// what its own flow did.
+func TestTurnsThatCount(t *testing.T) {
+	const ms = 1_000_000
+	r := turnReader{sch: &wire.Turns{OnNs: 60 * ms, DrainNs: 10 * ms}}
+	for i, x := range []struct {
+		before, after int64
+		latePace      bool
+		crowd, bytes  uint64
+		want          bool
+	}{
+		{98 * ms, 171 * ms, false, 0, 1000, true},
+		{98 * ms, 171 * ms, false, 0, 0, true}, // nothing came: it counts
+		{98 * ms, 172 * ms, false, 10, 1000, true},
+		{101 * ms, 171 * ms, false, 0, 1000, false},
+		{98 * ms, 173 * ms, false, 0, 1000, false},
+		{98 * ms, 173 * ms, true, 0, 1000, false},
+		{98 * ms, 171 * ms, true, 0, 1000, false},
+		{98 * ms, 171 * ms, false, 11, 1000, false},
+	} {
+		if got := r.counts(100*ms, x.before, x.after, x.latePace, x.crowd, x.bytes); got != x.want {
+			t.Errorf("%d: counts %v", i, got)
+		}
+	}
+	want := wire.TurnsResult{Turns: 8, LeftOut: 5, Missed: 2, LateCPU: 3, Crowded: 1}
+	if r.res != want || r.res.Check() != nil {
+		t.Errorf("%+v, want %+v", r.res, want)
+	}
+	if m := r.leftOut(); len(m) != 1 || m[0].Value != 5 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// What flows did in turns that count is all that is in the window.
+func TestTurnsKept(t *testing.T) {
+	var r turnReader
+	at := func(n uint64) []stream.Counters { return []stream.Counters{{Bytes: n, Calls: n / 10}, {Bytes: 2 * n}} }
+	r.keep(at(100), at(200))
+	r.keep(at(500), at(700)) // between them is one that does not count
+	from, to := edge{flows: at(50)}, edge{flows: at(900)}
+	r.between(&from, &to)
+	if d := sum(to.flows).Sub(sum(from.flows)); d.Bytes != 900 || d.Calls != 30 {
+		t.Errorf("%+v", d)
+	}
+	to = edge{flows: at(900)}
+	if new(turnReader).between(&from, &to); to.flows[0] != from.flows[0] {
+		t.Errorf("no turn counts, and %+v passed", to.flows)
 	}
 }

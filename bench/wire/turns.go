@@ -59,29 +59,37 @@ func (t *Turns) Check() error {
 
 // TurnsResult is what an end read at the edges of its turns.
 type TurnsResult struct {
-	Turns  int    `json:"turns"`            // that are measured
-	PaceNs int64  `json:"pace_ns"`          // of these, the parts at pace whose edges were read in time
-	Paced  uint64 `json:"pace_bytes"`       // what passed in them
-	Missed int    `json:"missed,omitempty"` // turns whose part at pace was not
-	// Unsettled are those missed ones in which nothing had come when the flow was to be at its
-	// pace.
-	Unsettled int    `json:"unsettled,omitempty"`
-	Late      uint64 `json:"late_bytes"` // what passed between turns
-	// LateCPU are turns before or after which the CPU time was read late: in the turn, or in the
-	// next one.
+	Turns  int    `json:"turns"`      // in the window
+	PaceNs int64  `json:"pace_ns"`    // of those that count, the parts at pace
+	Paced  uint64 `json:"pace_bytes"` // what passed in them
+	// LeftOut are those that do not count, for one reason or several: Missed, whose part at pace
+	// was read late; LateCPU, whose CPU time was, in the turn or in the next one; Crowded, in which
+	// bytes of others came.
+	LeftOut int `json:"left_out,omitempty"`
+	Missed  int `json:"missed,omitempty"`
 	LateCPU int `json:"late_cpu,omitempty"`
+	Crowded int `json:"crowded,omitempty"`
+	// Unsettled are those in which nothing had come when the flow was to be at its pace.
+	Unsettled int `json:"unsettled,omitempty"`
 	// DrainedNs is after how long all that was under way at a turn's end had arrived, of nine of
 	// ten turns; those in which it had not by DrainNs count as twice that.
 	DrainedNs int64 `json:"drained_ns"`
-	MeanNs    int64 `json:"mean_ns"` // from rest to rest, a turn
+	MeanNs    int64 `json:"mean_ns"` // from rest to rest, a turn that counts
 }
 
 // Check refuses what no turns come to.
 func (t *TurnsResult) Check() error {
-	if t.Turns < 0 || t.Turns > mostTurns || t.Missed < 0 || t.Missed > t.Turns || t.PaceNs < 0 || t.PaceNs > mostNs ||
-		t.LateCPU < 0 || t.LateCPU > t.Turns || t.Unsettled < 0 || t.Unsettled > t.Missed ||
-		t.MeanNs < 0 || t.MeanNs > mostNs || t.DrainedNs < 0 || t.DrainedNs > mostNs {
-		return fmt.Errorf("%d turns, %d of them missed, %d ns at pace", t.Turns, t.Missed, t.PaceNs)
+	for _, n := range []int{t.LeftOut, t.Missed, t.LateCPU, t.Crowded, t.Unsettled} {
+		if n < 0 || n > t.Turns {
+			return fmt.Errorf("%d of %d turns", n, t.Turns)
+		}
+	}
+	if most := t.Missed + t.LateCPU + t.Crowded; t.LeftOut > most || t.LeftOut < max(t.Missed, t.LateCPU, t.Crowded) {
+		return fmt.Errorf("%d turns left out, for %d reasons", t.LeftOut, most)
+	}
+	if t.Turns < 0 || t.Turns > mostTurns || t.PaceNs < 0 || t.PaceNs > mostNs || t.MeanNs < 0 || t.MeanNs > mostNs ||
+		t.DrainedNs < 0 || t.DrainedNs > mostNs {
+		return fmt.Errorf("%d turns, %d ns at pace", t.Turns, t.PaceNs)
 	}
 	return nil
 }
@@ -114,9 +122,9 @@ func (s *Schedule) CheckTurns(r *EndResult) error {
 	switch {
 	case t.Turns > n || ok && t.Turns != n:
 		return fmt.Errorf("%d turns instead of %d", t.Turns, n)
-	case t.PaceNs > int64(t.Turns-t.Missed)*asked.OnNs:
-		return fmt.Errorf("%d ns at pace in %d turns of %d ns", t.PaceNs, t.Turns-t.Missed, asked.OnNs)
-	case t.MeanNs > 2*window/int64(max(t.Turns, 1)):
+	case t.PaceNs > int64(t.Turns-t.LeftOut)*asked.OnNs:
+		return fmt.Errorf("%d ns at pace in %d turns of %d ns", t.PaceNs, t.Turns-t.LeftOut, asked.OnNs)
+	case t.MeanNs > 2*window/int64(max(t.Turns-t.LeftOut, 1)):
 		return fmt.Errorf("%d turns of %d ns in a window of %d ns", t.Turns, t.MeanNs, window)
 	case t.DrainedNs > 2*asked.DrainNs:
 		return fmt.Errorf("%d ns until all had come, of %d", t.DrainedNs, asked.DrainNs)

@@ -35,11 +35,14 @@ func TestTurnsCheck(t *testing.T) {
 			t.Errorf("%s: %v", say, err)
 		}
 	}
-	if err := (&TurnsResult{Turns: 3, LateCPU: 4}).Check(); err == nil {
-		t.Error("more turns read late than there were")
+	for _, r := range []TurnsResult{{Turns: 3, LateCPU: 4, LeftOut: 4}, {Turns: 3, Missed: 4, LeftOut: 3},
+		{Turns: 3, LeftOut: 1}, {Turns: 3, Crowded: 2, LeftOut: 1}, {Turns: 3, Unsettled: -1}} {
+		if r.Check() == nil {
+			t.Errorf("%+v may be", r)
+		}
 	}
-	if err := (&TurnsResult{Turns: 3, Missed: 4}).Check(); err == nil {
-		t.Error("more turns missed than there were")
+	if err := (&TurnsResult{Turns: 3, LateCPU: 2, Crowded: 1, LeftOut: 2, Unsettled: 3}).Check(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -58,7 +61,7 @@ func TestTurnsOfSchedule(t *testing.T) {
 		"1 turns instead of 2": func(r *EndResult) { r.Turns.Turns, r.Turns.PaceNs = 1, 55 },
 		"3 turns instead of 2": func(r *EndResult) { r.Verdict, r.Turns.Turns = results.Failed, 3 },
 		"121 ns at pace":       func(r *EndResult) { r.Turns.PaceNs = 121 },
-		"110 ns at pace in 1":  func(r *EndResult) { r.Turns.Missed = 1 },
+		"110 ns at pace in 1":  func(r *EndResult) { r.Turns.LeftOut = 1 },
 		"of 251 ns":            func(r *EndResult) { r.Turns.MeanNs = 251 },
 		"21 ns until all":      func(r *EndResult) { r.Turns.DrainedNs = 21 },
 		"701 bytes at pace":    func(r *EndResult) { r.Turns.Paced = 701 },

@@ -125,6 +125,15 @@ type CPUUsage struct {
 	Flags  []string      // of the sums and of every CPU in them
 
 	SampledIdle bool // of either snapshot
+	Exact       bool // in ns, by who had the CPUs; ticks tell of the split alone
+}
+
+// source is where busy time is from.
+func (u *CPUUsage) source() string {
+	if u.Exact {
+		return foreignByTasks
+	}
+	return statSource
 }
 
 // Quality joins the flags for measure.Metric; "" is good.

@@ -75,9 +75,12 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		c.Threads = threadsBetween(before.Threads, after.Threads)
 		own := append(ownThreads(c.Threads, before.Rusage, after.Rusage), pollers...)
 		c.CPU.disbelieve(c.Threads, float64(before.TookNs+after.TookNs)/1e9)
+		c.addTasks(&rows, before.Tasks, after.Tasks)
+		if cfg.OfFlow && len(c.tasks) > 0 {
+			c.exact(after.Tasks)
+		}
 		c.Foreign = foreign(c.CPU, own, cfg.ForeignThreshold)
 		byRun(c.Foreign, after.Schedstat.since(before.Schedstat, c.CPU.WallS), c.CPU, own, cfg.ForeignThreshold)
-		c.addTasks(&rows, before.Tasks, after.Tasks)
 		c.Foreign = exactly(c.Foreign, c.tasks, c.otherNs, cfg.ForeignThreshold)
 		rows.threads(c.Threads, cfg.Threads, c.CPU.WallS)
 		rows.foreign(c.Foreign)
@@ -256,23 +259,23 @@ const statSource = "/proc/stat"
 func cpuRows(u CPUUsage) []measure.Metric {
 	var r rows
 	r.add("cpu_window_s", "s", u.WallS, "CLOCK_MONOTONIC", "")
-	r.figures("cpu", u.CPUFigures, u.Quality())
+	r.figures("cpu", u.CPUFigures, u.source(), u.Quality())
 	for _, c := range u.PerCPU {
-		r.figures(fmt.Sprintf("cpu%d", c.CPU), c.CPUFigures, c.Quality())
+		r.figures(fmt.Sprintf("cpu%d", c.CPU), c.CPUFigures, u.source(), c.Quality())
 	}
 	return r.out
 }
 
-func (r *rows) figures(prefix string, f CPUFigures, quality string) {
-	r.maybe(prefix+"_busy_cores", "cores", f.BusyCores, statSource, quality)
-	r.maybe(prefix+"_app_cores", "cores", f.AppCores, statSource, quality)
-	r.maybe(prefix+"_sys_cores", "cores", f.SysCores, statSource, quality)
-	r.maybe(prefix+"_soft_cores", "cores", f.SoftCores, statSource, quality)
+func (r *rows) figures(prefix string, f CPUFigures, source, quality string) {
+	r.maybe(prefix+"_busy_cores", "cores", f.BusyCores, source, quality)
+	r.maybe(prefix+"_app_cores", "cores", f.AppCores, source, quality)
+	r.maybe(prefix+"_sys_cores", "cores", f.SysCores, source, quality)
+	r.maybe(prefix+"_soft_cores", "cores", f.SoftCores, source, quality)
 	r.maybe(prefix+"_iowait_cores", "cores", f.IOWaitCores, statSource, quality)
-	r.maybe(prefix+"_steal_cores", "cores", f.StealCores, statSource, quality)
-	r.maybe(prefix+"_stat_coverage", "1", f.Coverage, statSource, quality)
+	r.maybe(prefix+"_steal_cores", "cores", f.StealCores, source, quality)
+	r.maybe(prefix+"_stat_coverage", "1", f.Coverage, source, quality)
 	if f.BusyCores != nil {
-		r.add(prefix+"_uncertainty_cores", "cores", f.UncertaintyCores, statSource, "")
+		r.add(prefix+"_uncertainty_cores", "cores", f.UncertaintyCores, source, "")
 	}
 }
 

@@ -355,12 +355,12 @@ func (c Change) chargePollers(f *Figures) {
 
 // StandardUncertainty computes that of the sum of BusyCores: each counter was read anywhere in its
 // tick with equal likelihood. What a hypervisor took counts as busy as far as the CPU was not idle,
-// which is anything up to all of it.
+// which is anything up to all of it; exact figures are without it.
 func (u CPUUsage) StandardUncertainty() (all float64) {
 	for _, c := range u.PerCPU {
 		if c.BusyCores != nil {
 			all = math.Hypot(all, c.UncertaintyCores/math.Sqrt(3))
-			if c.StealCores != nil {
+			if c.StealCores != nil && !u.Exact {
 				all = math.Hypot(all, *c.StealCores/math.Sqrt(3))
 			}
 		}

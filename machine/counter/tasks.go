@@ -19,6 +19,7 @@ const (
 	TasksPeer    // other processes of the benchmark on this machine, such as the flow's other end
 	TasksOther
 	TasksUntold // kernel threads of which nobody can tell whom they serve
+	tasksWaking // the idle task at work: it puts the CPU to rest, or wakes it up
 	TaskClasses
 )
 
@@ -39,6 +40,10 @@ type TaskTimes struct {
 	EventNs float64    // what the program itself takes at a switch, measured
 	OtherNs float64    // at a switch to another task and away from it
 	Missed  uint64     // events that it did not see
+	// Programs is how many of the kind are at work, as far as is known: the flow's other end on
+	// this machine has one, too.
+	Programs int
+	Steal    bool // what the hypervisor took is known
 	// Polled: the flow's interface has polls of its own, so that those of which nobody can tell
 	// are likely not its.
 	Polled bool
@@ -54,8 +59,10 @@ type CPUTasks struct {
 	// Turns counts switches to each class, Softs softirqs on top of it, Polls those in them, Hards
 	// interrupts.
 	Turns, Softs, Polls, Hards [TaskClasses]uint64
-	Top                        []TaskRow // other tasks, those that used most among them
-	Devs                       []TaskRow // interfaces of others
+	Stolen                     [TaskClasses]int64 // what the hypervisor took of Ns[...]
+	Rests                      uint64             // beginnings and ends of rest
+	Top                        []TaskRow          // other tasks, those that used most among them
+	Devs                       []TaskRow          // interfaces of others
 }
 
 // TaskRow is the time of a process, or of an interface. It is counted from when it got the row,
@@ -73,15 +80,44 @@ type TaskReader interface {
 
 // since returns what passed between two readings of a CPU.
 func (a CPUTasks) since(b CPUTasks) CPUTasks {
-	d := CPUTasks{CPU: a.CPU, Top: rowsSince(b.Top, a.Top), Devs: rowsSince(b.Devs, a.Devs)}
+	d := CPUTasks{CPU: a.CPU, Rests: a.Rests - b.Rests, Top: rowsSince(b.Top, a.Top), Devs: rowsSince(b.Devs, a.Devs)}
 	for c := range TaskClasses {
 		for x := range TaskContexts {
 			d.Ns[c][x] = a.Ns[c][x] - b.Ns[c][x]
 		}
-		d.Hard[c], d.Turns[c] = a.Hard[c]-b.Hard[c], a.Turns[c]-b.Turns[c]
+		d.Hard[c], d.Turns[c], d.Stolen[c] = a.Hard[c]-b.Hard[c], a.Turns[c]-b.Turns[c], a.Stolen[c]-b.Stolen[c]
 		d.Softs[c], d.Polls[c], d.Hards[c] = a.Softs[c]-b.Softs[c], a.Polls[c]-b.Polls[c], a.Hards[c]-b.Hards[c]
 	}
 	return d
+}
+
+// add adds what passed on the same CPU at another time.
+func (t *CPUTasks) add(d *CPUTasks) {
+	for c := range TaskClasses {
+		for x := range TaskContexts {
+			t.Ns[c][x] += d.Ns[c][x]
+		}
+		t.Hard[c] += d.Hard[c]
+		t.Stolen[c] += d.Stolen[c]
+		t.Turns[c] += d.Turns[c]
+		t.Softs[c] += d.Softs[c]
+		t.Polls[c] += d.Polls[c]
+		t.Hards[c] += d.Hards[c]
+	}
+	t.Rests += d.Rests
+	t.Top, t.Devs = addRows(t.Top, d.Top), addRows(t.Devs, d.Devs)
+}
+
+func addRows(all, more []TaskRow) []TaskRow {
+	for _, m := range more {
+		at := slices.IndexFunc(all, func(r TaskRow) bool { return r.Key == m.Key })
+		if at < 0 {
+			all = append(all, m)
+			continue
+		}
+		all[at].Ns += m.Ns
+	}
+	return all
 }
 
 // rowsSince leaves out what did not run. Of one that lost its row in between and got another, only
@@ -139,7 +175,7 @@ func (t *CPUTasks) ProbeNs(eventNs, otherNs float64) (ns float64) {
 	for c := range TaskClasses {
 		ns += t.probeNs(c, eventNs)
 	}
-	return ns + float64(t.Turns[TasksOther])*(otherNs-eventNs)
+	return ns + float64(t.Turns[TasksOther])*(otherNs-eventNs) + float64(t.Rests)*eventNs
 }
 
 // probeNs is that part of it which is in a class: who is switched to pays for the switch.
@@ -202,18 +238,9 @@ func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
 	var all CPUTasks
 	var wall, idle int64
 	for _, t := range c.tasks {
-		if !c.measures(t.CPU) {
-			continue
-		}
-		wall, idle = max(wall, t.WallNs()), idle+t.IdleNs()
-		for class := range TaskClasses {
-			for x := range TaskContexts {
-				all.Ns[class][x] += t.Ns[class][x]
-			}
-			all.Turns[class] += t.Turns[class]
-			all.Softs[class] += t.Softs[class]
-			all.Polls[class] += t.Polls[class]
-			all.Hards[class] += t.Hards[class]
+		if c.measures(t.CPU) {
+			wall, idle = max(wall, t.WallNs()), idle+t.IdleNs()
+			all.add(&t)
 		}
 	}
 	if wall == 0 {
@@ -222,7 +249,7 @@ func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
 	add := func(name string, ns float64) {
 		r.add("tasks_"+name+"_cores", "cores", ns/float64(wall), foreignByTasks, "")
 	}
-	for i, name := range []string{"own", "serving", "peer", "other", "untold"} {
+	for i, name := range []string{"own", "serving", "peer", "other", "untold", "waking"} {
 		add(name, float64(all.Ns[i+1][TaskItself]))
 	}
 	for x, name := range []string{"softirq_own", "softirq_foreign", "softirq_untold", "softirq_else"} {
@@ -372,13 +399,14 @@ func (c Change) discharge(f *Figures) {
 
 // TaskMetrics describe who had the measured CPUs.
 var TaskMetrics = []measure.MetricDoc{
-	{Names: "tasks_own_cores tasks_serving_cores tasks_peer_cores tasks_other_cores tasks_untold_cores",
+	{Names: "tasks_own_cores tasks_serving_cores tasks_peer_cores tasks_other_cores tasks_untold_cores " +
+		"tasks_waking_cores",
 		Units: "cores", Source: "eBPF sched_switch",
 		Meaning: "tasks on the measured CPUs: this process' threads (io_uring's workers are " +
 			"among them), kernel threads that serve the flow (ksoftirqd, NAPI threads of its " +
 			"interface, workers at work that it queued), other processes of zcbench on this machine, " +
-			"all others, and kernel threads of which nobody can tell whom they serve; without " +
-			"softirq on top of them"},
+			"all others, kernel threads of which nobody can tell whom they serve, and the idle task " +
+			"while its CPU does not rest; without softirq on top of them"},
 	{Names: "tasks_softirq_own_cores tasks_softirq_foreign_cores tasks_softirq_untold_cores " +
 		"tasks_softirq_else_cores",
 		Units: "cores", Source: "eBPF sched_switch",

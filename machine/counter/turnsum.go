@@ -24,6 +24,15 @@ type TurnReader struct {
 	threads       []turnThread
 	buf           []byte
 	idle          CPUSnapshot // what is known of idle time, and nothing else
+	cpus          []int       // that tasks are read of; nil: all
+	tasks         TurnTasks   // nil: nobody tells
+	missed        uint64      // when it began
+}
+
+// TurnTasks reads who has the CPUs at the edges of turns; package bpf has one.
+type TurnTasks interface {
+	ReadCPUs(cpus []int) *TaskTimes
+	Missed() uint64
 }
 
 // turnThread is a thread of this process, and its schedstat; nil: there is none.
@@ -40,12 +49,18 @@ type turnReading struct {
 	threads []ThreadTimes
 	rusage  Rusage
 	softnet []procfs.SoftnetStat
+	tasks   *TaskTimes
 }
 
-// OpenTurns opens the counters of CPUs, of these threads of this process, and of the backlog.
-func OpenTurns(tids []int) (_ *TurnReader, err error) {
+// OpenTurns opens the counters of CPUs, of these threads of this process, and of the backlog. Of
+// CPUs, nil for all, tasks tells the time in ns, where there is one.
+func OpenTurns(tids, cpus []int, tasks TurnTasks) (_ *TurnReader, err error) {
 	fs := FS{}
-	t := &TurnReader{buf: make([]byte, statBufLen), idle: idleOf(line(fs.procPath("cmdline")))}
+	t := &TurnReader{buf: make([]byte, statBufLen), idle: idleOf(line(fs.procPath("cmdline"))), cpus: cpus,
+		tasks: tasks}
+	if tasks != nil {
+		t.missed = tasks.Missed()
+	}
 	defer func() {
 		if err != nil {
 			t.Close()
@@ -113,8 +128,19 @@ func (t *TurnReader) Read() (out turnReading, err error) {
 	}
 	out.cpu.AtNs, out.cpu.ReadNs = from+(to-from)/2, to-from
 	out.AtNs = out.cpu.AtNs
+	if t.tasks != nil {
+		out.tasks = t.tasks.ReadCPUs(t.cpus)
+	}
 	out.cpu.CPUs, err = parseStat(wholeLines(t.buf[:n], n == len(t.buf)), nil)
 	return out, err
+}
+
+// Missed returns how many events the reader of tasks did not see since it was opened.
+func (t *TurnReader) Missed() uint64 {
+	if t.tasks == nil {
+		return 0
+	}
+	return t.tasks.Missed() - t.missed
 }
 
 // parseSoftnet reads the rows of /proc/net/softnet_stat: see [ReadSoftnet]. A row without its CPU's
@@ -155,6 +181,8 @@ type TurnSum struct {
 	threads map[int][2]ThreadTimes // by TID, from and to
 	rusage  [2]Rusage
 	softnet map[uint32]procfs.SoftnetStat // by CPU
+	tasks   *TaskTimes                    // what passed; nil: nobody tells
+	Missed  uint64                        // events that the reader of tasks did not see
 }
 
 // Add adds a turn.
@@ -165,6 +193,7 @@ func (s *TurnSum) Add(before, after turnReading) {
 	}
 	s.turns++
 	s.cpus.Add(before.cpu, after.cpu)
+	s.addTasks(before.tasks, after.tasks)
 	for _, d := range threadsBetween(before.threads, after.threads) {
 		if d.New {
 			continue
@@ -189,6 +218,45 @@ func (s *TurnSum) Add(before, after turnReading) {
 		n.FlowLimitCount += d.FlowLimitCount
 		s.softnet[d.Index] = n
 	}
+}
+
+// addTasks adds what tasks had. A CPU that could not be read at an edge is not known in any turn.
+func (s *TurnSum) addTasks(before, after *TaskTimes) {
+	if before == nil || after == nil {
+		return
+	}
+	if s.tasks == nil {
+		all := *after
+		all.CPUs, all.Unread = nil, nil
+		s.tasks = &all
+	}
+	s.tasks.Unread = slices.Concat(s.tasks.Unread, before.Unread, after.Unread)
+	for _, d := range after.Since(before) {
+		at := slices.IndexFunc(s.tasks.CPUs, func(c CPUTasks) bool { return c.CPU == d.CPU })
+		if at < 0 {
+			s.tasks.CPUs = append(s.tasks.CPUs, d)
+			continue
+		}
+		s.tasks.CPUs[at].add(&d)
+	}
+}
+
+// tasksOf returns readings between which that passed.
+func (s *TurnSum) tasksOf() (from, to *TaskTimes) {
+	if s.tasks == nil {
+		return nil, nil
+	}
+	all := *s.tasks
+	all.Missed = s.Missed
+	all.CPUs = slices.DeleteFunc(slices.Clone(all.CPUs), func(c CPUTasks) bool {
+		return slices.Contains(all.Unread, c.CPU)
+	})
+	none := all
+	none.Missed, none.CPUs = 0, nil
+	for _, c := range all.CPUs {
+		none.CPUs = append(none.CPUs, CPUTasks{CPU: c.CPU})
+	}
+	return &none, &all
 }
 
 func (t *ThreadTimes) add(d ThreadDelta) {
@@ -220,6 +288,7 @@ func (s *TurnSum) Between(from, to *Snapshot) {
 	slack := s.tickSlackNs()
 	from.CPU.ReadNs, to.CPU.ReadNs = from.CPU.ReadNs+slack, to.CPU.ReadNs+slack
 	from.Rusage, to.Rusage = s.rusage[0], s.rusage[1]
+	from.Tasks, to.Tasks = s.tasksOf()
 	from.Threads, to.Threads = s.threadsOf(from.Threads, to.Threads)
 	for _, cpu := range slices.Sorted(maps.Keys(s.softnet)) {
 		from.Softnet = append(from.Softnet, procfs.SoftnetStat{Index: cpu})

@@ -51,7 +51,7 @@ func TestTurnsOfSampledIdle(t *testing.T) {
 	if s.Between(&from, &to); !to.CPU.SampledIdle || !to.CPU.PolledIdle {
 		t.Errorf("%+v", to.CPU)
 	}
-	o, err := OpenTurns(nil)
+	o, err := OpenTurns(nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,10 @@ enum {
 	BPF_MAP_TYPE_CPUMAP = 16,
 	BPF_MAP_TYPE_XSKMAP = 17,
 };
-enum { BPF_F_MMAPABLE = 1 << 10 };
 enum { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
 #define TCX_DROP 2
 enum { NF_DROP, NF_ACCEPT }; /* include/uapi/linux/netfilter.h */
 
-static __u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*const bpf_skb_pull_data)(struct __sk_buff *skb, __u32 len) = (void *)39;
 static long (*const bpf_redirect_map)(void *map, __u64 key, __u64 flags) = (void *)51;
 

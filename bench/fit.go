@@ -48,7 +48,7 @@ const (
 // fitTurns does so for cells that take turns: window 0 gives each as many as there is time for.
 func (o *Options) fitTurns(window time.Duration, plan []matrix.Run, missing func(plan.Cell) *Missing) {
 	round := 2 * o.Turn
-	o.RampUp, o.RampDown = round, 0
+	o.RampUp, o.RampDown, o.Fitted = round, 0, window == 0
 	rounds := max(int(maxTurnsWindow/round), minTurnsRounds)
 	if window > 0 {
 		rounds = 0
@@ -61,6 +61,24 @@ func (o *Options) fitTurns(window time.Duration, plan []matrix.Run, missing func
 			return
 		}
 	}
+}
+
+// refit gives n cells as many turns as the start has time for that was planned, where nobody asked for
+// a window: how long the pauses between turns are is learnt from start to start.
+func (o *Options) refit(n int, window, drain, unsure time.Duration) time.Duration {
+	if !o.Fitted {
+		return window
+	}
+	length := func(window, drain, unsure time.Duration) time.Duration {
+		t := o.timetable(n, window, drain, unsure)
+		return t.length()
+	}
+	round, planned := 2*o.Turn, length(window, turnDrains, 0)
+	rounds := min(minTurnsRounds, matrix.RoundsOf(window, o.Turn))
+	for length(time.Duration(rounds+1)*round, drain, unsure) <= planned {
+		rounds++
+	}
+	return time.Duration(rounds) * round
 }
 
 // againFor returns for how long runs of such a plan are made again: as long as it would take

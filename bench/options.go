@@ -14,6 +14,7 @@ import (
 type Options struct {
 	Duration time.Duration // of the steady window
 	Turn     time.Duration // of cells that take turns, each time; 0: each run is made by itself
+	Fitted   bool          // with turns: Duration says how long a start takes, whatever its pauses are
 	// Bytes, unless 0, bounds a flow by its payload instead, all of which is measured;
 	// Duration is the time that it may take then.
 	Bytes    uint64

@@ -74,7 +74,8 @@ func (e *Experiment) shape(st *stage) {
 		}
 	}
 	if e.Fit {
-		st.opt.fit(s.Duration, e.plan(st), st.missing)
+		missing := remembered(st.missing)
+		st.opt.fit(s.Duration, calibratedFirst(calibration(s, missing), e.plan(st)), missing)
 	}
 }
 

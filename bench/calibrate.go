@@ -56,8 +56,8 @@ func calibration(s *matrix.Spec, missing func(plan.Cell) *Missing) []matrix.Run 
 	return plan
 }
 
-// calibratedFirst puts the runs of a calibration before those of a plan. A calibrating start is a group's
-// warm-up, too.
+// calibratedFirst puts the runs of a calibration before those of a plan. A calibrating start is a
+// group's warm-up, too.
 func calibratedFirst(first, plan []matrix.Run) []matrix.Run {
 	warm := map[int]bool{}
 	for _, p := range first {
@@ -162,7 +162,8 @@ func (r *rates) lacking(family plan.CellKey) (cell *plan.Cell, last *results.Rec
 		last = nil
 		for j := range r.calibration {
 			if rec := &r.calibration[j]; rec.Cell.Key() == k {
-				ok, last = ok || rec.Verdict == results.OK && rec.SUT.ThroughputGbps != nil, rec
+				good, spoilt := rec.TellsRate()
+				ok, last = ok || good || spoilt, rec
 			}
 		}
 		if !ok && (last == nil || last.Verdict != results.Unsupported) {

@@ -63,6 +63,87 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
+// Cells that take turns are calibrated in one start for each group, which is its warm-up, and lasts
+// about as long as their runs one after another would. Then those at capacity and those at a share
+// take turns with each other. A session that is resumed makes what is left of it, and warms up
+// where it makes none.
+func TestCalibrationInTurns(t *testing.T) {
+	s := sharesSpec(t, "name: x\norder: turns\nturn: 20ms\nduration: 10s\nrepetitions: 2\n"+
+		"factors: {rx: [tcp, uring], tx: tcp, pace: [none, 25%, 50%], mtu: [1500, 9000]}\n")
+	first, o := calibration(s, anyCell), options(s)
+	runs := calibratedFirst(first, s.Runs())
+	var sizes []int
+	for left := runs; len(left) > 0; {
+		start := matrix.Start(left)
+		left = left[len(start):]
+		sizes = append(sizes, len(start))
+		for _, p := range start {
+			if p.Group == 0 || p.Warmup != p.Calibrates || p.Calibrates &&
+				(p.Cell.Paced() || o.window(p) != 6*time.Second) ||
+				p.Cell.MTU != start[0].Cell.MTU || p.Group != start[0].Group {
+				t.Errorf("%+v takes turns with %s", p, start[0].Cell.ID)
+			}
+		}
+	}
+	if !slices.Equal(sizes, []int{2, 2, 6, 6, 6, 6}) {
+		t.Errorf("starts of %v cells", sizes)
+	}
+	if n := len(calibratedFirst(first[:2], s.Runs())); n != 2+6+2*12 {
+		t.Errorf("%d runs where one group is calibrated: the other one warms up", n)
+	}
+	if n := len(calibratedFirst(nil, s.Runs())); n != 3*12 {
+		t.Errorf("%d runs where nothing is left of a calibration", n)
+	}
+	for _, x := range []struct {
+		o    Options
+		want time.Duration
+	}{{Options{Duration: time.Second}, time.Second}, {Options{Duration: time.Minute}, 6 * time.Second},
+		{Options{Duration: time.Second, WarmupDuration: 2 * time.Second}, 2 * time.Second}} {
+		if got := x.o.window(first[0]); got != x.want {
+			t.Errorf("a plan of %v calibrates in %v, want %v", x.o.Duration, got, x.want)
+		}
+	}
+
+	var r rates
+	r.want(first)
+	recs := made(first, map[string]float64{"tcp": 10, "uring": 20}, results.OK)
+	for _, rec := range recs[:2] {
+		r.add(rec)
+	}
+	if left := r.left(first, s.Runs()); len(left) != 2 || left[0].Group != first[2].Group {
+		t.Errorf("left of a calibration of two starts with one: %+v", left)
+	}
+	c := s.Runs()[slices.IndexFunc(s.Runs(), func(p matrix.Run) bool { return p.Cell.PacePercent == 50 })].Cell
+	if m, v := r.settle(&c); v != results.Failed || !strings.Contains(m.Reason, "no calibration run of") {
+		t.Errorf("%s: %+v", v, m)
+	}
+	for _, rec := range recs[2:] {
+		r.add(rec)
+	}
+	if refused(&r, &c) || c.PaceBitsPS != 5e9 {
+		t.Errorf("half of what the slowest had is %d", c.PaceBitsPS)
+	}
+	if text := results.Calibrate(recs).String(); text != "100 % of pace is 10 Gbit/s: what an unpaced run had of "+
+		first[0].Cell.ID+", the slowest of 4 cells" {
+		t.Error(text)
+	}
+}
+
+// Cells of which none is without a pace are calibrated by copies without one.
+func TestCalibrationInTurnsOfCopies(t *testing.T) {
+	s := sharesSpec(
+		t, "name: x\norder: turns\nwarmup: false\nfactors: {rx: [tcp, uring, zcrx], tx: tcp, pace: [25%, 50%]}\n")
+	first := calibration(s, anyCell)
+	for _, p := range first {
+		if p.Cell.Paced() || !strings.HasSuffix(p.Cell.ID, "pace=none") {
+			t.Errorf("%+v", p)
+		}
+	}
+	if len(first) != 3 || len(matrix.Start(first)) < 2 {
+		t.Errorf("%d runs calibrate, %d of them together", len(first), len(matrix.Start(first)))
+	}
+}
+
 // made are records of runs at so many Gbit/s.
 func made(runs []matrix.Run, gbps map[string]float64, v results.Verdict) (recs []results.Record) {
 	for _, p := range runs {
@@ -136,7 +217,7 @@ func refused(r *rates, c *plan.Cell) bool { m, _ := r.settle(c); return m != nil
 // is not waited for.
 func TestShareOfSpoiltCell(t *testing.T) {
 	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring], tx: tcp, pace: 50%}\nrepetitions: 2\n")
-	first, plan := calibration(s, anyCell), s.Runs()
+	first, planned := calibration(s, anyCell), s.Runs()
 	recs := made(first, map[string]float64{"tcp": 10, "uring": 20}, results.OK)
 	for _, x := range []struct {
 		what results.Verdict
@@ -152,7 +233,7 @@ func TestShareOfSpoiltCell(t *testing.T) {
 			}
 			r.add(rec)
 		}
-		c := plan[0].Cell
+		c := planned[0].Cell
 		m, v := r.settle(&c)
 		if v != x.want || (m != nil) != (x.want != "") || m != nil &&
 			(!strings.Contains(m.Reason, "no calibration run of tcp/tcp") ||
@@ -162,9 +243,19 @@ func TestShareOfSpoiltCell(t *testing.T) {
 		if m != nil && c.PaceBitsPS != 0 {
 			t.Errorf("%s: a pace of %d all the same", x.what, c.PaceBitsPS)
 		}
-		if left := r.left(first, plan); len(left) != x.left {
+		if left := r.left(first, planned); len(left) != x.left {
 			t.Errorf("%s: %d runs are made again after --resume, want %d", x.what, len(left), x.left)
 		}
+	}
+	var turned rates // one that took turns tells its rate all the same, and is made again after --resume
+	turned.want(first)
+	for _, rec := range recs {
+		rec.Verdict, rec.Gate, rec.SUT.DurationS = results.Invalid, plan.ByEnvironment, new(1.0)
+		rec.Turns = &results.Turns{TurnNs: 20e6, Turns: 50, Cells: 2}
+		turned.add(rec)
+	}
+	if c := planned[0].Cell; refused(&turned, &c) || len(turned.left(first, planned)) != len(first) {
+		t.Errorf("in turns: %+v, %d left", c, len(turned.left(first, planned)))
 	}
 	var r rates
 	r.want(first)
@@ -172,8 +263,8 @@ func TestShareOfSpoiltCell(t *testing.T) {
 		rec.Verdict = map[bool]results.Verdict{true: results.OK, false: results.Invalid}[rec.Rep == 1]
 		r.add(rec)
 	}
-	if c := plan[0].Cell; refused(&r, &c) || len(r.left(first, plan)) != 4 {
-		t.Errorf("one of three was ok: %+v, %d left", c, len(r.left(first, plan)))
+	if c := planned[0].Cell; refused(&r, &c) || len(r.left(first, planned)) != 4 {
+		t.Errorf("one of three was ok: %+v, %d left", c, len(r.left(first, planned)))
 	}
 }
 

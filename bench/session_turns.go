@@ -40,8 +40,8 @@ func (s *Session) together(ctx context.Context, runs []matrix.Run) (made []resul
 	return made, again, nil
 }
 
-// startTogether makes the runs and returns their records, first those of so many that cannot be made,
-// and the runs in the same order.
+// startTogether makes the runs and returns their records, first those of so many that cannot be
+// made, and the runs in the same order.
 func (s *Session) startTogether(ctx context.Context, runs []matrix.Run) (recs []results.Record, in []matrix.Run,
 	refused int) {
 	var play []matrix.Run

@@ -43,19 +43,37 @@ type Calibration struct {
 	Cells  int    `json:"cells"` // that were measured
 }
 
-// Calibrate makes a calibration of records of cells that are compared: of the runs that are marked
-// as such and were ok. Nil: there are none.
+// TellsRate reports whether a calibration run tells its cell's rate: it was ok. So does, where
+// there is no such run, one that took turns and that something else spoilt: it slowed all down
+// alike, so that shares are of less, and all hold them.
+func (r *Record) TellsRate() (ok, spoilt bool) {
+	if !r.Calibrates() || r.SUT.ThroughputGbps == nil {
+		return false, false
+	}
+	// a rate of turns, and not of all the time that it took
+	t, s := r.Turns, r.SUT.DurationS
+	spoilt = r.Spoilt() && t != nil && s != nil && *s*1e9 < 2*float64(t.TurnNs)*float64(t.Turns)
+	return r.Verdict == OK, spoilt
+}
+
+// Calibrate makes a calibration of records of cells that are compared, of the runs that are marked
+// as such: see [Record.TellsRate]. Nil: there are none.
 func Calibrate(recs []Record) *Calibration {
 	rates, ids := map[plan.CellKey][]float64{}, map[plan.CellKey]string{}
+	good := map[plan.CellKey]bool{}
 	var keys []plan.CellKey
 	for i := range recs {
 		r := &recs[i]
-		if r.Verdict != OK || r.SUT.ThroughputGbps == nil || !r.Calibrates() {
+		k := r.Cell.Key()
+		ok, spoilt := r.TellsRate()
+		if !ok && (!spoilt || good[k]) {
 			continue
 		}
-		k := r.Cell.Key()
-		if rates[k] == nil {
+		if ids[k] == "" {
 			keys, ids[k] = append(keys, k), r.Cell.ID
+		}
+		if ok && !good[k] {
+			good[k], rates[k] = true, nil
 		}
 		rates[k] = append(rates[k], *r.SUT.ThroughputGbps)
 	}

@@ -83,3 +83,38 @@ func TestCalibrate(t *testing.T) {
 		t.Error("a calibration of nothing")
 	}
 }
+
+// A start of cells in turns that something else spoilt tells what shares are of where no other
+// does, if it has a rate of turns; one of blocks does not.
+func TestCalibrateOfSpoiltTurns(t *testing.T) {
+	run := func(rx string, gbps, seconds float64, turns bool, v Verdict) Record {
+		r := Record{Cell: plan.Cell{ID: rx, RX: rx}, Warmup: true, Verdict: v, Flags: []string{FlagCalibration}}
+		r.SUT.ThroughputGbps, r.SUT.DurationS = &gbps, &seconds
+		if v == Invalid {
+			r.Gate = plan.ByEnvironment
+		}
+		if turns {
+			r.Turns = &Turns{TurnNs: 20e6, Turns: 50, Cells: 2}
+		}
+		return r
+	}
+	for _, x := range []struct {
+		runs []Record
+		bits int
+	}{
+		{[]Record{run("tcp", 10, 1.2, true, Invalid), run("uring", 20, 1.2, true, Invalid)}, 10e9},
+		{[]Record{run("tcp", 10, 1.2, true, Invalid), run("tcp", 12, 1.2, true, OK), run("tcp", 9, 1.2, true, Invalid)},
+			12e9},
+		{[]Record{run("tcp", 5, 3, true, Invalid), run("uring", 20, 1.2, true, OK)}, 20e9}, // of all the time
+		{[]Record{run("tcp", 10, 1, false, Invalid), run("uring", 20, 1, false, OK)}, 20e9},
+		{[]Record{run("tcp", 10, 1, true, Failed)}, 0},
+	} {
+		got := 0
+		if c := Calibrate(x.runs); c != nil {
+			got = c.BitsPS
+		}
+		if got != x.bits {
+			t.Errorf("%d bit/s of %d runs, want %d", got, len(x.runs), x.bits)
+		}
+	}
+}

@@ -5,8 +5,8 @@ package stream
 import "time"
 
 // Turns are when a flow is on, where several that are open have turns one after another: each time
-// for equally long, between which nothing is sent. A sender keeps to them; its receiver sleeps where
-// nothing comes, and asks them only for times. They are for one thread.
+// for equally long, between which nothing is sent. A sender keeps to them; its receiver sleeps
+// where nothing comes, and asks them only for times. They are for one thread.
 type Turns struct {
 	at   []int64 // when each begins, ns of clock, ascending
 	on   int64   // how long each lasts
@@ -65,8 +65,8 @@ func (t *Turns) passed() time.Duration {
 }
 
 // InTurns lets the sender send in its turns only. Of a pace only time in turns counts, from the
-// first one's beginning on: what was due and not sent when a turn ended, less than a piece unless the
-// sender was late, is due at once in the next. It makes a Pace where there is none.
+// first one's beginning on: what was due and not sent when a turn ended, less than a piece unless
+// the sender was late, is due at once in the next. It makes a Pace where there is none.
 func (p *Pace) InTurns(t *Turns) *Pace {
 	if p == nil {
 		p = newPace(0, nil, newSleep())

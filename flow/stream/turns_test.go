@@ -94,9 +94,9 @@ func TestPaceInTurns(t *testing.T) {
 	}
 }
 
-// A pace is spread evenly over each turn, a short one or a long one: no millisecond of it, and so not
-// the first, has more than is due in it and a piece; and what would be due between turns is not due
-// at all.
+// A pace is spread evenly over each turn, a short one or a long one: no millisecond of it, and so
+// not the first, has more than is due in it and a piece; and what would be due between turns is not
+// due at all.
 func TestPaceIsEvenInTurns(t *testing.T) {
 	for _, turn := range []time.Duration{20 * time.Millisecond, 60 * time.Millisecond, time.Second} {
 		for _, rate := range []uint64{50e6, 1e9, 2.5e9, 4e9} {
@@ -117,7 +117,8 @@ func TestPaceIsEvenInTurns(t *testing.T) {
 				for ms := from; ms < from+on; ms += time.Millisecond {
 					got := float64(perMs[ms.Truncate(time.Millisecond)])
 					if most := due*1.13 + 2*float64(s.piece); got > most {
-						t.Errorf("%d bit/s, turns of %v: %g bytes %v after the beginning of one, %g are due in 1 ms", rate,
+						t.Errorf("%d bit/s, turns of %v: %g bytes %v after the beginning of one, %g are due in 1 ms",
+							rate,
 							turn, got, ms-from, due)
 					}
 				}
@@ -179,13 +180,15 @@ func TestArrivalsInTurns(t *testing.T) {
 		{22, 100_900 * us, 0}, // early
 	} {
 		now := time.Duration(0)
-		turns := NewTurns([]int64{0, int64(100 * time.Millisecond)}, 10*time.Millisecond, func() int64 { return int64(now) })
+		turns := NewTurns([]int64{0, int64(100 * time.Millisecond)}, 10*time.Millisecond,
+			func() int64 { return int64(now) })
 		a := NewArrivals(8*wholePage*2000, 0).InTurns(turns)
 		a.seen, a.next = uint64(c.step-1), uint64(c.step*wholePage)
 		now = c.at
 		a.pass(uint64(c.step * wholePage))
 		got := a.Snapshot()
-		if us := got.MeanUs(); got.Count() != 1 || math.Abs(us-float64(c.want)/1e3) > 1 || (got.Early == 1) != (c.want == 0) {
+		if us := got.MeanUs(); got.Count() != 1 || math.Abs(us-float64(c.want)/1e3) > 1 ||
+			(got.Early == 1) != (c.want == 0) {
 			t.Errorf("step %d at %v: %g us, early %d, want %v", c.step, c.at, us, got.Early, c.want)
 		}
 	}

@@ -203,8 +203,8 @@ func (w *writer) unequal(rows []*compare.Row, of int) {
 	w.say(s)
 }
 
-// missedPaces writes of which cells it is known that they cannot hold a pace, which others can: what
-// they would cost at it is not known.
+// missedPaces writes of which cells it is known that they cannot hold a pace, which others can:
+// what they would cost at it is not known.
 func (w *writer) missedPaces(rows []*compare.Row, of int) {
 	if len(rows) == 0 {
 		return
@@ -215,7 +215,8 @@ func (w *writer) missedPaces(rows []*compare.Row, of int) {
 		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
 		told = append(told, r.MissedText())
 	}
-	s.Text = fmt.Sprintf("%s: %s no verdict: %s.", head(rows[0].Metric), ofAll(len(rows), of, "has", "have"), list(told))
+	s.Text = fmt.Sprintf("%s: %s no verdict: %s.", head(rows[0].Metric), ofAll(len(rows), of, "has", "have"),
+		list(told))
 	w.say(s)
 }
 

@@ -230,8 +230,9 @@ func TestAgainstAtItsPace(t *testing.T) {
 	}
 }
 
-// Of two at one pace, of which one missed it, it is said which one holds it, and their costs have no
-// verdict. That both missed it is no matter of either. Runs that miss it by what they vary are held.
+// Of two at one pace, of which one missed it, it is said which one holds it, and their costs have
+// no verdict. That both missed it is no matter of either. Runs that miss it by what they vary are
+// held.
 func TestMissedPace(t *testing.T) {
 	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
 	at := func(c plan.Cell, gbps float64) measured { return measured{atPace(c, 50, 20e9), gbps, .6, 45} }
@@ -240,8 +241,10 @@ func TestMissedPace(t *testing.T) {
 		a, b       measured
 		cost, text string
 	}{
-		"b":            {at(tcp, 20), at(uring, 17), "misses the pace that the other holds", "uring/tcp 50%" + said + "tcp/tcp 50% holds"},
-		"a":            {at(tcp, 17), at(uring, 19.9), "holds the pace that the other misses", "tcp/tcp 50%" + said + "uring/tcp 50% holds"},
+		"b": {at(tcp, 20), at(uring, 17), "misses the pace that the other holds", "uring/tcp 50%" +
+			said + "tcp/tcp 50% holds"},
+		"a": {at(tcp, 17), at(uring, 19.9), "holds the pace that the other misses",
+			"tcp/tcp 50%" + said + "uring/tcp 50% holds"},
 		"both":         {at(tcp, 17), at(uring, 15), "at saturation", ""},
 		"as it varies": {at(tcp, 20), at(uring, 19.7), "cannot tell (the rates differ as much)", ""},
 		"not paced":    {at(tcp, 20), measured{uring, 17, .6, 45}, "at saturation", ""},

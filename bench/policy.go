@@ -64,7 +64,7 @@ func (e *Experiment) shape(st *stage) {
 		s.SplitHeaders(driver.Of(st.opt.found[0].driver).SplitNeedsHWGRO)
 	}
 	if e.Fold {
-		s.Cells = st.support.fold(s.Cells, st.prepared)
+		s.Cells = st.foldFlows(st.support.fold(s.Cells, st.prepared))
 	}
 	if e.foldsCopied(st) {
 		all := s.Cells
@@ -77,6 +77,21 @@ func (e *Experiment) shape(st *stage) {
 		missing := remembered(st.missing)
 		st.opt.fit(s.Duration, calibratedFirst(calibration(s, missing), e.plan(st)), missing)
 	}
+}
+
+// foldFlows leaves of several flows that these hosts have no room for one cell, which says why.
+func (st *stage) foldFlows(cells []plan.Cell) (out []plan.Cell) {
+	told := map[int]bool{}
+	for _, c := range cells {
+		if c.NFlows() > 1 && st.missing(c) != nil {
+			if told[c.NFlows()] {
+				continue
+			}
+			told[c.NFlows()] = true
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // splits reports whether a mode that takes a queue of the NIC over can run.

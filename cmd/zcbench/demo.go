@@ -164,6 +164,9 @@ func (f *decideFlags) question(cmd *cobra.Command) (*matrix.Question, error) {
 	case f.flows == nil:
 		f.flows = usualFlows
 	}
+	if rx, tx := cmd.Flags().Changed("rx"), cmd.Flags().Changed("tx"); rx && tx && len(f.flows) == 1 {
+		f.Cell.Flows = f.flows[0]
+	}
 	for i, n := range f.flows {
 		if n < 1 || n > stream.MaxFlows || slices.Contains(f.flows[:i], n) {
 			return nil, cli.Usagef("--flows %d: want different numbers in 1..%d", n, stream.MaxFlows)

@@ -46,6 +46,9 @@ func (f *decideFlags) apart(cmd *cobra.Command, spec *matrix.Spec) (line string)
 	}
 	for _, i := range cells {
 		spec.Cells[i].CPULayout = string(place.OneCPU)
+		if spec.Base != nil && spec.Base.ID == spec.Cells[i].ID {
+			spec.Base.CPULayout = string(place.OneCPU)
+		}
 	}
 	return "Each end's softirq runs on the CPU of its thread (RPS on this link; --layout= leaves it as found)."
 }

@@ -73,6 +73,9 @@ func (e *Experiment) shape(st *stage) {
 			e.LeftOut(line)
 		}
 	}
+	s.Primary = slices.DeleteFunc(slices.Clone(s.Primary), func(id string) bool {
+		return !slices.ContainsFunc(s.Cells, func(c plan.Cell) bool { return c.ID == id })
+	})
 	if e.Fit {
 		missing := remembered(st.missing)
 		st.opt.fit(s.Duration, calibratedFirst(calibration(s, missing), e.plan(st)), missing)

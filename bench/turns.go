@@ -23,7 +23,7 @@ import (
 // The parts of a turn beside the one that is measured as the flow's rate.
 const (
 	turnSettles = 4 * time.Millisecond  // in which a flow that goes on again gets to its pace, see settles
-	turnDrains  = 10 * time.Millisecond // in which what is under way arrives, as long as it is not known
+	turnDrains  = 20 * time.Millisecond // in which what is under way arrives, as long as it is not known
 	turnReads   = wire.TurnReads        // before it, in which counters are read, and as long after it
 )
 

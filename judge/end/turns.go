@@ -18,6 +18,7 @@ type Turns struct {
 const (
 	mostLeftOut = 0.25 // of the turns, as long as so many remain:
 	leastTurns  = 4
+	leastPaced  = 0.5 // of the bytes: else the rate is not that of the rest
 )
 
 const lateFix = "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or use longer turns " +
@@ -45,6 +46,9 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 		}
 	case e.Window.Bytes > 0 && t.Paced == 0: // of a window without bytes [Evidence.window] tells
 		found = Finding{Reason: "nothing passed in the parts of turns that tell the rate", Fix: settleFix}
+	case float64(t.Paced) < leastPaced*float64(e.Window.Bytes):
+		found = Finding{Disturbed: true, Reason: fmt.Sprintf("only %.0f %% of the bytes passed in the parts of turns "+
+			"that tell the rate", 100*float64(t.Paced)/float64(e.Window.Bytes)), Fix: lateFix}
 	}
 	return found
 }

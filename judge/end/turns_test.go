@@ -25,6 +25,8 @@ func TestTurns(t *testing.T) {
 		{&Turns{Turns: 2}, ""},
 		{&Turns{Turns: 18, Unsettled: 10}, "nothing had come"},
 		{&Turns{Turns: 18}, "nothing passed in the parts"},
+		{&Turns{Turns: 18, Paced: 500}, ""},
+		{&Turns{Turns: 18, Paced: 499}, "only 50 % of the bytes"},
 	} {
 		if c.turns != nil && c.turns.Paced == 0 && !strings.HasPrefix(c.say, "nothing") {
 			c.turns.Paced = 900
@@ -33,7 +35,7 @@ func TestTurns(t *testing.T) {
 		x := e.turns(nil)
 		if (c.say == "") != (x.Reason == "") || !strings.Contains(x.Reason, c.say) ||
 			(x.Reason == "") != (x.Fix == "") ||
-			x.Disturbed != strings.Contains(x.Reason, "turns cannot count") {
+			x.Disturbed != (strings.Contains(x.Reason, "turns cannot count") || strings.Contains(x.Reason, "only")) {
 			t.Errorf("%+v: %+v", c.turns, x)
 		}
 	}

@@ -81,17 +81,19 @@ func (s *Spec) add(c plan.Cell, common *plan.Cell) {
 }
 
 // declare declares which comparisons of a question count: those of receivers whose application gets
-// the payload with the usual one. Where that is not asked for, the first takes its place.
+// the payload with the usual one, or where no receivers are compared, of senders. Where the usual
+// one is not there, the first takes its place.
 func (s *Spec) declare() {
 	base := s.Cells[0]
-	for _, c := range s.Cells {
-		if c.RX == usualMode && base.RX != usualMode {
-			base = c
-		}
+	if i := slices.IndexFunc(s.Cells, func(c plan.Cell) bool { return c.RX == usualMode }); i >= 0 {
+		base = s.Cells[i]
+	} else if i := slices.IndexFunc(s.Cells, func(c plan.Cell) bool { return c.TX == usualMode }); i >= 0 {
+		base = s.Cells[i]
 	}
 	s.Base, s.Primary = &base, nil
 	for i := range s.Cells {
-		if c := &s.Cells[i]; c.RX != base.RX && c.TX == base.TX && !unread(c) {
+		c := &s.Cells[i]
+		if receivers := c.RX != base.RX && c.TX == base.TX && !unread(c); receivers || unread(&base) && c.TX != base.TX {
 			s.Primary = append(s.Primary, c.ID)
 		}
 	}

@@ -104,7 +104,21 @@ func leftOut(before, after []plan.Cell) string {
 		"--max-copied 100): " + strings.Join(ids, ", ")
 }
 
-// planTried keeps of the cells that are tried once one run, without a warm-up.
-func planTried(plan []matrix.Run, once func(plan.Cell) bool) []matrix.Run {
-	return slices.DeleteFunc(plan, func(p matrix.Run) bool { return (p.Rep > 0 || p.Warmup) && once(p.Cell) })
+// planTried keeps of the cells that are tried once one run, without a warm-up. Where cells take turns
+// that run is made by itself, before those that are compared.
+func planTried(planned []matrix.Run, once func(plan.Cell) bool) (out []matrix.Run) {
+	n, turns := 0, slices.ContainsFunc(planned, func(p matrix.Run) bool { return p.Group > 0 })
+	for _, p := range planned {
+		tried := once(p.Cell)
+		switch {
+		case tried && (p.Rep > 0 || p.Warmup):
+		case tried && turns:
+			p.Group, p.Once = 0, true
+			out = slices.Insert(out, n, p)
+			n++
+		default:
+			out = append(out, p)
+		}
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -100,5 +101,29 @@ func TestTriedOnce(t *testing.T) {
 		if n["tcp"] != 5 || n["msg-zerocopy"] != x.want {
 			t.Errorf("%s: runs %v, want %d of msg-zerocopy", x.name, n, x.want)
 		}
+	}
+}
+
+// Among cells that take turns such a run is by itself, and no part of what is made again.
+func TestTriedOnceInTurns(t *testing.T) {
+	s := matrix.New()
+	s.Cells = []plan.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "tcp", TX: "msg-zerocopy"},
+		{ID: "c", RX: "uring", TX: "tcp"}}
+	s.Repetitions = 3
+	if why := s.TakeTurns(); why != "" {
+		t.Fatal(why)
+	}
+	runs := planTried(s.Runs(), func(c plan.Cell) bool { return c.TX == "msg-zerocopy" })
+	a := &again{Plan: runs}
+	if p := runs[0]; len(runs) != 9 || p.Cell.ID != "b" || !p.Once || p.Group != 0 || p.Warmup || a.ofBlock(p) {
+		t.Errorf("%d runs, the first %+v", len(runs), p.Cell.ID)
+	}
+	for left := runs[1:]; len(left) > 0; left = left[2:] {
+		if n := len(matrix.Start(left)); n != 2 {
+			t.Errorf("a start of %d", n)
+		}
+	}
+	if o := (Options{Duration: time.Second}); o.window(runs[0]) != onceWindow || o.window(runs[8]) != time.Second {
+		t.Errorf("windows of %v and %v", o.window(runs[0]), o.window(runs[8]))
 	}
 }

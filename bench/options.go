@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Duration time.Duration // of the steady window
 	Turn     time.Duration // of cells that take turns, each time; 0: each run is made by itself
+	Fitted   bool          // with turns: Duration says how long a start takes, whatever its pauses are
 	// Bytes, unless 0, bounds a flow by its payload instead, all of which is measured;
 	// Duration is the time that it may take then.
 	Bytes    uint64
@@ -109,11 +110,16 @@ func (o Options) window(p matrix.Run) time.Duration {
 		return max(min(o.Duration, calibrationRuns*o.calibrationWindow()), o.WarmupDuration)
 	case p.Calibrates:
 		return o.calibrationWindow()
+	case p.Once:
+		return min(o.Duration, onceWindow)
 	case p.Warmup && !p.Trial && o.WarmupDuration > 0:
 		return o.WarmupDuration
 	}
 	return o.Duration
 }
+
+// onceWindow is long enough to see whether payload is copied.
+const onceWindow = 300 * time.Millisecond
 
 func (o Options) calibrationWindow() time.Duration {
 	return min(o.Duration, max(leastCalibration, min(o.Duration/5, mostCalibration)))

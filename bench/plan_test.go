@@ -58,6 +58,42 @@ func TestDemoTimes(t *testing.T) {
 	}
 }
 
+// Starts of cells that take turns are as long as there is time for, and whatever is learnt of the
+// pauses between turns, no longer.
+func TestDemoTimesInTurns(t *testing.T) {
+	none := func(plan.Cell) *Missing { return nil }
+	for _, x := range []struct {
+		cells, starts int
+		asked, want   time.Duration
+	}{{5, 8, 0, 640 * time.Millisecond}, {7, 8, 0, 400 * time.Millisecond}, {2, 2, 0, maxTurnsWindow},
+		{7, 100, 0, 160 * time.Millisecond}, {7, 8, 3 * time.Second, 3 * time.Second}} {
+		var runs []matrix.Run
+		for rep := range x.starts {
+			for n := range x.cells {
+				runs = append(runs, matrix.Run{Cell: plan.Cell{RXBuffer: n}, Group: 1, Block: rep, Rep: rep})
+			}
+		}
+		o := Options{Turn: 20 * time.Millisecond}
+		if o.fit(x.asked, runs, none); o.Duration != x.want || o.Fitted != (x.asked == 0) {
+			t.Errorf("%d starts of %d cells, %v asked: %v, want %v", x.starts, x.cells, x.asked, o.Duration, x.want)
+		}
+		s := Session{Runner: &Runner{Opt: o}}
+		if all := s.estimate(runs); all > demoTime && o.Duration > 4*2*o.Turn && x.asked == 0 ||
+			x.want < maxTurnsWindow && x.want > 4*2*o.Turn && all < demoTime*9/10 {
+			t.Errorf("%d starts of %d cells take %v", x.starts, x.cells, all)
+		}
+		for _, drain := range []time.Duration{leastDrain, turnDrains, 20 * time.Millisecond} {
+			w := o.refit(x.cells, o.Duration, drain, 0)
+			is, was := o.timetable(x.cells, w, drain, 0), o.timetable(x.cells, o.Duration, turnDrains, 0)
+			if x.asked > 0 && w != x.asked || x.asked == 0 && is.length() > was.length() && w > 4*2*o.Turn ||
+				x.asked == 0 && drain < turnDrains && w < o.Duration {
+				t.Errorf("pauses of %v: a window of %v in %v, planned %v in %v", drain, w, is.length(), o.Duration,
+					was.length())
+			}
+		}
+	}
+}
+
 // Runs that were spoilt are made again in a plan that takes long by its user's wish, too.
 func TestAgainFor(t *testing.T) {
 	for _, x := range []struct{ asked, estimate, want time.Duration }{

@@ -3,11 +3,15 @@
 package bench
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Policy is how a command has its plan played, beside what the plan says. Each command defines its
@@ -56,8 +60,11 @@ const (
 // shape cuts the plan to what the hosts can do, and its windows to the time that there is.
 func (e *Experiment) shape(st *stage) {
 	s := e.Spec
+	if e.SplitHeaders && st.splits() {
+		s.SplitHeaders(driver.Of(st.opt.found[0].driver).SplitNeedsHWGRO)
+	}
 	if e.Fold {
-		s.Cells = st.support.fold(s.Cells, st.prepared)
+		s.Cells = st.foldFlows(st.support.fold(s.Cells, st.prepared))
 	}
 	if e.foldsCopied(st) {
 		all := s.Cells
@@ -66,9 +73,36 @@ func (e *Experiment) shape(st *stage) {
 			e.LeftOut(line)
 		}
 	}
+	s.Primary = slices.DeleteFunc(slices.Clone(s.Primary), func(id string) bool {
+		return !slices.ContainsFunc(s.Cells, func(c plan.Cell) bool { return c.ID == id })
+	})
 	if e.Fit {
-		st.opt.fit(s.Duration, e.plan(st), st.missing)
+		missing := remembered(st.missing)
+		st.opt.fit(s.Duration, calibratedFirst(calibration(s, missing), e.plan(st)), missing)
 	}
+}
+
+// foldFlows leaves of several flows that these hosts have no room for one cell, which says why.
+func (st *stage) foldFlows(cells []plan.Cell) (out []plan.Cell) {
+	told := map[int]bool{}
+	for _, c := range cells {
+		if c.NFlows() > 1 && st.missing(c) != nil {
+			if told[c.NFlows()] {
+				continue
+			}
+			told[c.NFlows()] = true
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// splits reports whether a mode that takes a queue of the NIC over can run.
+func (st *stage) splits() bool {
+	return slices.ContainsFunc(st.spec.Cells, func(c plan.Cell) bool {
+		m, err := modes.Find(stream.RX, c.RX)
+		return err == nil && m.TakesQueue() && st.missing(c) == nil
+	})
 }
 
 // again chooses how many runs of a plan's spoilt blocks are made again, and for how long: of one
@@ -77,6 +111,9 @@ func (e *Experiment) again(s *Session, plan []matrix.Run) *again {
 	a := &again{Plan: plan, Alone: e.Alone}
 	if e.Fit {
 		a.Most, a.For = max(len(plan)/4+3, len(e.Spec.Cells)), againFor(e.Spec.Duration, s.estimate(plan))
+		if e.Spec.TurnLength() > 0 {
+			a.Most = 2 * len(e.Spec.Cells) // a start is long
+		}
 	}
 	return a
 }

@@ -50,7 +50,9 @@ func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparison
 	for _, p := range pairs {
 		id := s.Cells[p.B].ID
 		if p.Factor == "" {
-			unmatched = append(unmatched, id)
+			if !(&compare.Cell{Cell: s.Cells[p.B]}).Discards() { // which bounds the others
+				unmatched = append(unmatched, id)
+			}
 			continue
 		}
 		counted[id] = counted[id] || !p.Exploratory

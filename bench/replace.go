@@ -43,7 +43,7 @@ func (a *again) begin() {
 
 // ofBlock reports whether a run is of a block that is made again as a whole.
 func (a *again) ofBlock(p matrix.Run) bool {
-	return a != nil && !a.Alone && !p.Warmup && !p.Calibrates
+	return a != nil && !a.Alone && !p.Warmup && !p.Calibrates && !p.Once
 }
 
 // block returns the runs at the beginning of a plan that are made together: one, those of cells

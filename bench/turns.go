@@ -223,6 +223,7 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	window, group := r.Opt.window(all[0].run), all[0].run.Group
 	unsure := time.Duration(r.SUT.UncertaintyNs + r.TG.UncertaintyNs)
 	drain := cmp.Or(r.drains[group], turnDrains)
+	window = r.Opt.refit(len(open), window, drain, unsure)
 	t := r.Opt.timetable(len(open), window, drain, unsure)
 	if !oneClock(r.SUT, r.TG) {
 		t = r.Opt.apart(&t, window, unsure)

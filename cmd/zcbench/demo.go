@@ -17,30 +17,43 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
-// demoFlags are the flags of `zcbench demo`.
-type demoFlags struct {
+// decideFlags are the flags of `zcbench decide`, and of `zcbench demo`, which is the same between two
+// namespaces of one machine.
+type decideFlags struct {
 	specflag.Flags
 	out   string
 	json  bool
+	dry   bool
+	flows []int
 	power powerflag.Flags
 }
 
 func demoCommand() *cobra.Command {
-	var f demoFlags
+	var f decideFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Compare the TCP modes that this kernel can run, on this machine alone (100 s, root)",
-		Long: `demo connects two network namespaces of this machine with a veth link and runs each
-receive mode of TCP with each send mode of TCP that this kernel supports; --rx and
---tx name others, such as packet modes. Runs are interleaved, each pair is warmed
-up first, and the results go to --out. It needs root (CAP_SYS_ADMIN and
-CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
+		Short: "Find out which way of receiving TCP to use, on this machine alone (100 s, root)",
+		Long: `demo connects two network namespaces of this machine with a veth link, and asks which
+way of receiving TCP data to use, and which of sending. Receive modes are compared with
+a sender that copies nothing, at full speed and at half of what the slowest of them
+holds; their application reads what it receives, from a buffer that it reuses
+(--touch, --rx-buffer). Send modes are compared with a receiver that drops what
+comes. tcp-trunc, which does so, is no way to receive, but a bound for the others.
+
+All flows are open together and take turns of 20 ms (--turn), so that whatever the
+machine does meanwhile, it does to all of them. --repetitions counts fresh starts of
+all of them. What cannot take turns, such as probes, runs one after another.
+
+--rx names the receive modes to compare with tcp, --tx the send modes; with both,
+each pair of these is run, at full speed. The results go to --out. It needs root
+(CAP_SYS_ADMIN and CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
 
 Each end's softirq runs on the CPU of its thread, by RPS on that link (--layout 1cpu,
 unless another one is named): else the sender's CPU has the receiver's, too.
@@ -49,9 +62,7 @@ veth has no hardware, and it copies payload that was sent without a copy when it
 delivers it. Modes that promise zero copy and cannot keep it here are run once, and
 reported as copied; with --max-copied 100 they are run like all others.
 
-With --sut and --tg it runs between two hosts that are connected already, such as
-ssh:root@hosta and ssh:root@hostb. Settings that flags change there are restored at
-the end (docs/settings.md).
+With --sut and --tg it is zcbench decide.
 
 Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
 invalid, 2 wrong usage or input. Runs that veth copies do not count as invalid here,
@@ -60,86 +71,202 @@ changes the limits (docs/matrix.md).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
+	f.define(cmd, 0, "out/demo")
+	fs := cmd.Flags()
+	fs.Lookup("duration").DefValue = ""
+	fs.Lookup("turn").DefValue = ""
+	fs.Lookup("turn").Usage += " (default: 20ms; 60ms between hosts)"
+	fs.Lookup("layout").Usage = "1cpu: softirq and application share a CPU; 2cpu: one CPU each (default: 1cpu " +
+		"in namespaces, where an end's softirq would be on the other one's CPU; as found between hosts)"
+	fs.Lookup("duration").Usage =
+		"length of the measured window (default: so that the demo takes at most 100 s; 2s between hosts)"
+	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "receive on this host instead of in a namespace (with --tg)")
+	fs.StringVar(&f.Spec.TG.Host, "tg", "", "send from this host instead of from a namespace (with --sut)")
+	cli.First(cmd, "rx", "tx", "duration", "repetitions", "flows", "sut", "tg", "probe", "out", "json")
+	return cmd
+}
+
+func decideCommand() *cobra.Command {
+	f := decideFlags{Flags: specflag.Flags{Without: []string{"flows"}}}
+	cmd := &cobra.Command{
+		Use:   "decide --sut HOST --tg HOST",
+		Short: "Find out which way of receiving TCP to use between two hosts",
+		Long: `decide compares all ways of receiving TCP data that both hosts can do, and answers which
+one to use, and what it saves: at full speed, at 25, 50 and 75 % of what the slowest
+holds, with one flow and with several (--flows). It needs no file. The application
+reads what it receives, from a buffer that it reuses (--touch, --rx-buffer). Send
+modes are compared, too, with a receiver that drops what comes.
+
+All flows of a group are open together and take turns, so that whatever the hosts do
+meanwhile, they do to all of them. --repetitions counts fresh starts. --dry-run shows
+the groups, and how long it takes.
+
+Where a mode needs header split, and hardware GRO for it, all receivers have them, and
+tcp is also measured with the NIC as the hosts have it today. What is set there is
+restored at the end (docs/settings.md).
+
+A HOST is written as for zcbench run. --rx names the receive modes to compare with
+tcp, --tx the send modes; with both, each pair of these is run, at full speed.
+
+Exit status: 0 it ends with what was learnt, also where some runs do not count, 1 it
+ended early, a run failed, or nothing was learnt, 2 wrong usage or input.`,
+		Example: "  zcbench decide --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --dry-run\n" +
+			"  zcbench decide --sut netns:a --tg netns:b --rx uring --flows 1",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.define(cmd, hostWindow, "out/decide")
+	fs := cmd.Flags()
+	fs.IntSliceVar(&f.flows, "flows", usualFlows, "numbers of flows to compare all with, each on a CPU of its own")
+	fs.BoolVar(&f.dry, "dry-run", false,
+		"print the plan, what cannot run and why, and how long it takes, but run nothing")
+	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host that receives")
+	fs.StringVar(&f.Spec.TG.Host, "tg", "", "host that sends")
+	cli.First(cmd, "sut", "tg", "dev", "rx", "flows", "duration", "repetitions", "dry-run", "out", "json")
+	cmd.MarkFlagRequired("sut")
+	cmd.MarkFlagRequired("tg")
+	return cmd
+}
+
+// What is compared between hosts, and for how long; a link of ours has one flow, and half of its
+// rate besides capacity.
+const hostWindow = 2 * time.Second
+
+var usualFlows, usualPaces = []int{1, 4}, []int{25, 50, 75}
+
+// ownTurn is short beside how long a virtual machine is fast or slow: docs/statistics.md.
+const ownTurn = 20 * time.Millisecond
+
+// define adds the flags that both commands have.
+func (f *decideFlags) define(cmd *cobra.Command, window time.Duration, out string) {
 	spec := matrix.New()
-	spec.Repetitions, spec.Duration = 8, 0
+	spec.Repetitions, spec.Duration = 8, window
 	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "repetitions", "seed", "order",
 		"turn", "rest", "sample_interval", "stall")
 	f.Cell.Congestion = "cubic" // whatever the hosts' default is
 	f.power.AddFlags(cmd, 2*time.Second, time.Second)
 	fs := cmd.Flags()
-	fs.Lookup("duration").DefValue = ""
-	fs.Lookup("layout").Usage = "1cpu: softirq and application share a CPU; 2cpu: one CPU each (default: 1cpu " +
-		"in namespaces, where an end's softirq would be on the other one's CPU; as found between hosts)"
 	fs.Lookup("congestion").Usage = "congestion control of the flow (default: cubic)"
-	fs.Lookup("duration").Usage =
-		"length of the measured window (default: at most 800ms, less so that the demo takes at most 100 s)"
-	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "receive on this host instead of in a namespace (with --tg)")
-	fs.StringVar(&f.Spec.TG.Host, "tg", "", "send from this host instead of from a namespace (with --sut)")
-	fs.StringVar(&f.out, "out", "out/demo", "folder for the results; must not contain any yet")
+	fs.StringVar(&f.out, "out", out, "folder for the results; must not contain any yet")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
-	cli.First(cmd, "rx", "tx", "duration", "repetitions", "flows", "sut", "tg", "probe", "out", "json")
-	return cmd
 }
 
-func (f *demoFlags) run(cmd *cobra.Command) error {
-	spec, err := f.Finish("demo")
+// own reports whether the hosts are two namespaces of this machine.
+func (f *decideFlags) own() bool { return f.Spec.SUT.Host == "" }
+
+// question is what the plan asks, where the user does not name pairs.
+func (f *decideFlags) question(cmd *cobra.Command) (*matrix.Question, error) {
+	switch {
+	case f.own():
+		return &matrix.Question{Paces: []int{50}, Flows: []int{1}}, nil
+	case f.flows == nil && cmd.Flags().Changed("flows"): // one number
+		return &matrix.Question{Paces: usualPaces, Flows: []int{1}}, nil
+	case f.flows == nil:
+		f.flows = usualFlows
+	}
+	if rx, tx := cmd.Flags().Changed("rx"), cmd.Flags().Changed("tx"); rx && tx && len(f.flows) == 1 {
+		f.Cell.Flows = f.flows[0]
+	}
+	for i, n := range f.flows {
+		if n < 1 || n > stream.MaxFlows || slices.Contains(f.flows[:i], n) {
+			return nil, cli.Usagef("--flows %d: want different numbers in 1..%d", n, stream.MaxFlows)
+		}
+	}
+	return &matrix.Question{Paces: usualPaces, Flows: f.flows}, nil
+}
+
+// plan makes the plan, and returns lines on what it is.
+func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, lines []string, err error) {
+	if f.Asks, err = f.question(cmd); err != nil {
+		return nil, nil, err
+	}
+	turn := time.Duration(0)
+	switch {
+	case f.own():
+		turn = ownTurn
+	case !cmd.Flags().Changed("duration"):
+		f.Spec.Duration = hostWindow
+	}
+	if spec, err = f.Finish(cmd.Name()); err != nil {
+		return nil, nil, err
+	}
+	if spec.Base == nil { // pairs were named
+		isBase := func(c plan.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }
+		if i := slices.IndexFunc(spec.Cells, isBase); i >= 0 {
+			spec.PrimaryModes(spec.Cells[i])
+		}
+	}
+	if line := f.ChooseOrder(turn, power); line != "" {
+		lines = append(lines, line)
+	}
+	if turn := spec.TurnLength(); turn > 0 {
+		spec.RampUp = 4 * turn
+	}
+	return spec, lines, nil
+}
+
+func (f *decideFlags) run(cmd *cobra.Command) error {
+	if (f.Spec.SUT.Host == "") != (f.Spec.TG.Host == "") || f.Spec.SUT.Dev != "" && f.own() {
+		return cli.Usagef("--sut and --tg must be given together, and --dev only with them")
+	}
+	watts, err := f.power.Options()
 	if err != nil {
 		return err
 	}
-	if (spec.SUT.Host == "") != (spec.TG.Host == "") || spec.SUT.Dev != "" && spec.SUT.Host == "" {
-		return cli.Usagef("--sut and --tg must be given together, and --dev only with them")
+	spec, lines, err := f.plan(cmd, watts.On())
+	if err != nil {
+		return err
 	}
-	if spec.SUT.Host == "" {
+	if f.own() {
 		if how := mayMakeNamespaces("sudo zcbench demo"); how != "" {
 			return cli.Usagef(
 				"demo makes network namespaces, %s; without root, over loopback: zcbench run --sut local --tg local",
 				how)
 		}
 	}
-	watts, err := f.power.Options()
-	if err != nil {
-		return err
-	}
-	layout := f.apart(cmd, spec)
-	if i := slices.IndexFunc(spec.Cells, func(c plan.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }); i >= 0 {
-		spec.PrimaryModes(spec.Cells[i])
+	if line := f.apart(cmd, spec); line != "" {
+		lines = append(lines, line)
 	}
 	course := progress.Cells(cmd.ErrOrStderr())
 	beside := progress.Beside(course, cmd.ErrOrStderr())
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: course, Notices: beside,
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		Policy: demoPolicy(), Note: cli.NoteTo(beside)}
+		Policy: demoPolicy(f.own()), Note: cli.NoteTo(beside)}
+	if f.dry {
+		return planned{Experiment: e}.preview(cmd)
+	}
 	if cmd.Flags().Changed("rx") || cmd.Flags().Changed("tx") { // they named their modes
 		e.LeftOut = func(line string) { e.Note("%s", line) }
 	}
-	f.begin(cmd, layout)
+	f.begin(cmd, lines)
 	recs, err := e.Run(cmd.Context())
 	err = finish(cmd, e, recs, err, f.json, true)
-	if len(recs) > 0 && f.Spec.SUT.Host == "" {
+	if len(recs) > 0 && f.own() {
 		f.sayNext(cmd, comparable(recs), cardOf(doctor.Look().Cards))
 	}
 	return err
 }
 
-// demoPolicy shows each mode once where it can show no more, in little time.
-func demoPolicy() bench.Policy {
-	return bench.Policy{Shape: matrix.Shape{Fit: true, Fold: true, FoldCopied: true, NoteMTU: true}}
+// demoPolicy shows each mode once where it can show no more, on a link of our own in little time.
+func demoPolicy(own bool) bench.Policy {
+	return bench.Policy{Shape: matrix.Shape{Fit: own, Fold: true, FoldCopied: true, NoteMTU: true, SplitHeaders: !own}}
 }
 
 // begin announces what comes, before anything that takes long.
-func (f *demoFlags) begin(cmd *cobra.Command, layout string) {
+func (f *decideFlags) begin(cmd *cobra.Command, lines []string) {
 	where := "between " + f.Spec.SUT.Host + " and " + f.Spec.TG.Host
-	if f.Spec.SUT.Host == "" {
+	if f.own() {
 		where = "between two network namespaces of this machine"
-	}
-	if layout != "" {
-		layout = cli.Indented("", "", layout)
 	}
 	how := "one after another"
 	if f.Spec.TurnLength() > 0 {
 		how = "which take turns"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, %s.\n%sChecking what this kernel can run ...\n", where, how, layout)
+	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, %s.\n", where, how)
+	for _, line := range lines {
+		fmt.Fprint(cmd.ErrOrStderr(), cli.Indented("", "", line))
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "Checking what this kernel can run ...")
 }
 
 // comparable reports whether runs of more than one cell count.
@@ -154,7 +281,7 @@ func comparable(recs []results.Record) bool {
 }
 
 // sayNext prints what to do with the results, and with this host's NIC, where it has one.
-func (f *demoFlags) sayNext(cmd *cobra.Command, compare bool, dev string) {
+func (f *decideFlags) sayNext(cmd *cobra.Command, compare bool, dev string) {
 	w, called := cmd.ErrOrStderr(), cmd.Root().Name()
 	if strings.Contains(os.Args[0], "/") {
 		called = os.Args[0] // is not in the path, or need not be

@@ -20,7 +20,7 @@ import (
 // says nothing of layouts. A veth has the receiver's softirq on the CPU of whoever sends: that CPU
 // would work for both ends, and be the limit of neither. It returns a line on what the runs are, ""
 // where there is nothing to say.
-func (f *demoFlags) apart(cmd *cobra.Command, spec *matrix.Spec) (line string) {
+func (f *decideFlags) apart(cmd *cobra.Command, spec *matrix.Spec) (line string) {
 	if spec.SUT.Host != "" || cmd.Flags().Changed("layout") || cmd.Flags().Changed("tg-layout") ||
 		slices.Contains(spec.SUT.ThreadCPUs(), -1) || slices.Contains(spec.TG.ThreadCPUs(), -1) {
 		return ""
@@ -46,6 +46,9 @@ func (f *demoFlags) apart(cmd *cobra.Command, spec *matrix.Spec) (line string) {
 	}
 	for _, i := range cells {
 		spec.Cells[i].CPULayout = string(place.OneCPU)
+		if spec.Base != nil && spec.Base.ID == spec.Cells[i].ID {
+			spec.Base.CPULayout = string(place.OneCPU)
+		}
 	}
 	return "Each end's softirq runs on the CPU of its thread (RPS on this link; --layout= leaves it as found)."
 }

@@ -39,13 +39,13 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// demo starts a short demo into a new folder.
+// demo starts a short demo of pairs of modes, one after another, into a new folder.
 func demo(t *testing.T, flags ...string) (p *built.Process, out string) {
 	t.Helper()
 	needRoot(t)
 	out = filepath.Join(t.TempDir(), "out")
 	args := []string{"demo", "--out", out, "--rx", "tcp,uring", "--tx", "tcp,sendfile", "--duration", "200ms",
-		"--message-size", "1M"}
+		"--message-size", "1M", "--order", "blocks"}
 	return built.Start(t, "zcbench", append(args, flags...)...), out
 }
 

@@ -72,7 +72,7 @@ func TestSayNext(t *testing.T) {
 		}
 		return recs
 	}
-	f := demoFlags{out: "out/demo"}
+	f := decideFlags{out: "out/demo"}
 	for _, x := range []struct {
 		recs          []results.Record
 		dev           string

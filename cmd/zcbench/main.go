@@ -43,8 +43,8 @@ or input.`,
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"measure", "Measure", []*cobra.Command{demoCommand(), runCommand(), matrixCommand(), lossFreeCommand(),
-			ksftCommand(), rerunCommand()}},
+		{"measure", "Measure", []*cobra.Command{demoCommand(), decideCommand(), runCommand(), matrixCommand(),
+			lossFreeCommand(), ksftCommand(), rerunCommand()}},
 		{"results", "Read results", []*cobra.Command{compareCommand(), reportCommand(), fleetCommand(),
 			exportCommand()}},
 		{"watch", "Observe any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(),

@@ -108,6 +108,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if line := f.ChooseOrder(0, watts.On()); line != "" {
+		cli.NoteTo(cmd.ErrOrStderr())("%s", line)
+	}
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(),
 		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },

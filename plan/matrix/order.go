@@ -19,6 +19,7 @@ type Run struct {
 	Replay     int  // of the plan, from 0
 	Calibrates bool // a run without a pace, before all others, that tells what shares of it are of
 	Trial      bool // of a search for the highest rate without loss
+	Once       bool // shows what its cell does, and is compared with none
 }
 
 // Place is one run of item At at its place in an order.

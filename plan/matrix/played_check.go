@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -141,9 +142,10 @@ func (s *Spec) checkCells() error {
 }
 
 // named reports whether the id of a cell gives its modes and then factors that it has, in their
-// order (see [name]): a reader goes by it.
+// order (see [name]): a reader goes by it. A mode that cannot run stands without one of the other
+// end ([Shape].Fold).
 func named(c *plan.Cell) bool {
-	rest, ok := strings.CutPrefix(c.ID, c.RX+"/"+c.TX)
+	rest, ok := strings.CutPrefix(c.ID, cmp.Or(c.RX, "*")+"/"+cmp.Or(c.TX, "*"))
 	for i := range plan.Factors {
 		f := &plan.Factors[i]
 		rest = strings.TrimPrefix(rest, " "+f.Name+"="+f.Value(c))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,11 @@ type Flags struct {
 	Cell plan.Cell // what was chosen; of the modes, if they are flags of one value
 	// Usual is the mode of each end where many may be named and none is; "": all of TCP.
 	Usual string
+	// Asks is what a plan asks of which the user names the modes of one end at most: of these, or of
+	// all of TCP. Nil: all pairs of modes are compared.
+	Asks *matrix.Question
+	// Without names options that the command has no flags of.
+	Without []string
 
 	sutCPU, tgCPU  cpulist.Flag
 	cpus, tgCPUs   string
@@ -37,6 +43,7 @@ type Flags struct {
 	manyRX, manyTX []string
 	given          func(*plan.Option) bool // by a flag
 	typed          func(*plan.Option) string
+	said           func(key string) bool
 }
 
 // Add defines the flags: those of hosts, options and the keys that are named, with the values
@@ -47,6 +54,7 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs := cmd.Flags()
 	f.given = func(o *plan.Option) bool { return fs.Changed(o.FlagName()) }
 	f.typed = func(o *plan.Option) string { return fs.Lookup(o.FlagName()).Value.String() }
+	f.said = func(key string) bool { return fs.Changed(matrix.LookupKey(key).Flag) }
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "interface of the SUT (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
@@ -80,8 +88,14 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 				cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-	cli.AddOptions(cmd, &f.Cell, func(o *plan.Option) bool { return o.Kind != plan.OfModes || !many })
+	cli.AddOptions(cmd, &f.Cell, func(o *plan.Option) bool {
+		return (o.Kind != plan.OfModes || !many) && !slices.Contains(f.Without, o.Name)
+	})
 	addKeys(cmd, f.Spec, keys...)
+	if order := fs.Lookup("order"); order != nil {
+		order.DefValue = ""
+		order.Usage += " (default: turns, where the cells can)"
+	}
 }
 
 // modesFlag is a list of modes, of which the last that is said counts, as of flags of one value.
@@ -196,6 +210,11 @@ func (f *Flags) Finish(name string) (*matrix.Spec, error) {
 			return nil, cli.Usagef("%s: %w", x.flag, err)
 		}
 	}
+	if f.said("turn") && !f.said("order") {
+		if err := matrix.LookupKey("order").Say(s, "turns"); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.TurnsFit(); err != nil {
 		return nil, cli.UsageError(err)
 	}
@@ -243,6 +262,10 @@ func (f *Flags) cells() error {
 	if len(tx) == 0 {
 		tx = f.usual(stream.TX)
 	}
+	if f.asks() {
+		f.ask()
+		return f.check()
+	}
 	if c := plan.Unpaired(rx, tx); c != nil {
 		return cli.UsageError(c.Check())
 	}
@@ -260,6 +283,73 @@ func (f *Flags) cells() error {
 		}
 	}
 	return f.check()
+}
+
+// asks reports whether the plan is that of a question: not where pairs are named, or modes that it
+// is not about.
+func (f *Flags) asks() bool {
+	if f.Asks == nil || len(f.manyRX) > 0 && len(f.manyTX) > 0 {
+		return false
+	}
+	other := func(role stream.Role, names []string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(tcpModes(role), n) })
+	}
+	return !other(stream.RX, f.manyRX) && !other(stream.TX, f.manyTX)
+}
+
+// ask makes the cells of the question. Its application reads what it receives, from a buffer that it
+// reuses, unless the user says something else.
+func (f *Flags) ask() {
+	q, c := *f.Asks, f.Cell
+	switch {
+	case len(f.manyRX) > 0:
+		q.RX = withUsual(f.manyRX)
+	case len(f.manyTX) > 0:
+		q.TX = withUsual(f.manyTX)
+	default:
+		q.RX, q.TX = tcpModes(stream.RX), tcpModes(stream.TX)
+	}
+	if c.Paced() {
+		q.Paces = nil
+	}
+	for name, v := range map[string]string{"touch": string(stream.TouchRead), "rx_buffer": "hot"} {
+		if o := plan.LookupOption(name); !f.given(o) {
+			_ = o.Set(&c, v)
+		}
+	}
+	f.Spec.Ask(q, c)
+}
+
+// withUsual adds the mode that others are compared with.
+func withUsual(names []string) []string {
+	if slices.Contains(names, "tcp") {
+		return names
+	}
+	return append([]string{"tcp"}, names...)
+}
+
+// ChooseOrder lets the cells take turns where the user says nothing of their order, several are to
+// be compared, and all can. It returns what the user is told where they cannot. A turn is so long
+// where the user does not say; 0: as usual.
+func (f *Flags) ChooseOrder(turn time.Duration, power bool) (line string) {
+	s := f.Spec
+	if f.said("order") || f.said("turn") || len(s.Cells) < 2 {
+		return ""
+	}
+	why := ""
+	switch {
+	case power:
+		why = "no instrument tells whose turn it was that took power"
+	case f.said("sample_interval") && s.Common.SampleInterval > 0:
+		why = "time series, which --sample-interval asks for, would be of all of them"
+	default:
+		s.Turn = turn
+		if why = s.TakeTurns(); why == "" {
+			return ""
+		}
+		s.Turn = 0
+	}
+	return "Runs follow one another, and do not take turns: " + why + "."
 }
 
 // usual lists the modes of a role where none is named.

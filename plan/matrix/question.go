@@ -150,7 +150,7 @@ func (s *Spec) TakeTurns() (why string) {
 	switch {
 	case err != nil:
 		why, _, _ = strings.Cut(fault.Reason(err), ": use order: blocks")
-	case !slices.ContainsFunc(s.groups(), func(g []int) bool { return len(g) > 1 }):
+	case !slices.ContainsFunc(plan.TurnGroups(s.Cells), func(g []int) bool { return len(g) > 1 }):
 		why = "no two cells of the plan can be open together"
 	default:
 		return ""

@@ -41,7 +41,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s: touch %s, a buffer of %d", c.ID, c.Touch, c.RXBuffer)
 		}
 	}
-	if why := s.TakeTurns(); why != "" || len(s.groups()) != 1 {
+	if why := s.TakeTurns(); why != "" || len(plan.TurnGroups(s.Cells)) != 1 {
 		t.Errorf("no turns: %s", why)
 	}
 	if _, err := Replay("j", recorded(t, s)); err != nil {
@@ -59,8 +59,8 @@ func TestAskFlows(t *testing.T) {
 		"uring/sendfile pace=75% flows=4, tcp-trunc/sendfile, tcp-trunc/tcp"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if why := s.TakeTurns(); why != "" || len(s.groups()) != 2 {
-		t.Errorf("%d groups, %s", len(s.groups()), why)
+	if why := s.TakeTurns(); why != "" || len(plan.TurnGroups(s.Cells)) != 2 {
+		t.Errorf("%d groups, %s", len(plan.TurnGroups(s.Cells)), why)
 	}
 }
 

@@ -208,8 +208,8 @@ func (t *CPUTasks) likelyNs() (ns int64) {
 // softirq of other interfaces; and at most, with softirq and kernel threads of which it is not
 // known.
 func (t *CPUTasks) othersNs(otherNs float64) (low, high float64) {
-	low = float64(t.Ns[TasksOther][TaskItself]-t.Hard[TasksOther]-t.Stolen[TasksOther]) - float64(
-		t.Turns[TasksOther])*otherNs
+	own := t.Ns[TasksOther][TaskItself] - t.Hard[TasksOther] - t.Stolen[TasksOther]
+	low = float64(own) - float64(t.Turns[TasksOther])*otherNs
 	for c := range TaskClasses {
 		low += float64(t.Ns[c][TaskNetOther])
 	}

@@ -369,8 +369,16 @@ func (r *costRate) caption() string {
 		b.WriteString(" (" + r.Within + ")")
 	}
 	if bands {
-		b.WriteString(", crosses their 95 % intervals by Student's t. Shaded: where the whole curve is with 95 % " +
-			"confidence, all its points together (Student's t and Bonferroni's bound), if it is straight between them.")
+		what := "where the whole curve is with 95 % confidence, all its points together"
+		if points == capacities {
+			what = "where a point is with 95 % confidence, its rate and its cost together"
+		}
+		fmt.Fprintf(&b, ", crosses their 95 %% intervals by Student's t. Shaded: %s (Student's t and Bonferroni's "+
+			"bound)", what)
+		if points > capacities {
+			b.WriteString(", if it is straight between them")
+		}
+		b.WriteString(".")
 	} else {
 		b.WriteString(".")
 	}

@@ -285,8 +285,8 @@ func TestMarks(t *testing.T) {
 			Runs, Tip, Title string
 			Dots             int
 		}
-		p.Eval(`(() => { const m = document.querySelector(".broad a.best"), tip = document.querySelector(".tip"), title = m.querySelector("title"), runs = m.querySelector(".runs");
-			return { Runs: getComputedStyle(runs).visibility, Dots: runs.getAttribute("d").split("M").length - 1, Tip: tip && !tip.hidden ? tip.textContent : "", Title: title ? title.textContent : "" }; })()`, &seen)
+		p.Eval(`(() => { const m = document.querySelector(".broad a.best"), tip = document.querySelector(".tip:not([hidden])"), title = m.querySelector("title"), runs = m.querySelector(".runs");
+			return { Runs: getComputedStyle(runs).visibility, Dots: runs.getAttribute("d").split("M").length - 1, Tip: tip ? tip.textContent : "", Title: title ? title.textContent : "" }; })()`, &seen)
 		words := seen.Tip
 		if !script {
 			words = seen.Title

@@ -181,14 +181,17 @@ func (s *shortener) topics() {
 			continue // what was asked for is no finding
 		}
 		b, a := s.names(r)
-		key := fmt.Sprint(b, "\x00", a, "\x00", r.Factor)
+		if r.Beside != nil {
+			a += " with " + strings.Join(r.Beside, ", ")
+		}
+		key := fmt.Sprint(b, "\x00", a, "\x00", r.Factor, r.Exploratory)
 		t := at[key]
 		if t == nil {
-			t = &topic{b: b, a: a, sender: sender, control: discards(&r.A) || discards(&r.B)}
+			t = &topic{b: b, a: a, sender: sender, explore: r.Exploratory,
+				control: discards(&r.A) || discards(&r.B)}
 			at[key] = t
 			s.all = append(s.all, t)
 		}
-		t.explore = t.explore || r.Exploratory
 		t.told = append(t.told, told{r, q, stateOf(r, q)})
 		s.of[r] = t
 	}
@@ -230,6 +233,8 @@ func stateOf(r *compare.Row, q *question) state {
 		return stEqual
 	case r.AtLimit != "":
 		return stHeld
+	case len(a.Runs) == 0 || len(b.Runs) == 0 || r.SumA == nil || r.SumB == nil:
+		return stSilent
 	case r.Work != "", r.Other != "", r.OtherClass != "", r.ByClocks, r.OffClocks:
 		return stSilent
 	case len(r.Diff.Warnings) > 0 || r.Diff.TooFewUnits():
@@ -346,13 +351,20 @@ func (t *topic) where(r *compare.Row) string {
 func (s *shortener) write() {
 	extra := s.extra()
 	room := MostSentences - min(len(extra), 2)
-	decided := false
+	decided, senders := false, 0
 	for _, t := range s.all {
 		decided = decided || !t.sender && t.rank() < 5
+		if t.sender && t.rank() < 4 {
+			senders = 1 // of them one is told at least
+		}
 	}
 	for i, t := range s.all {
+		most := room
+		if !t.sender {
+			most -= senders
+		}
 		// Where nothing is decided, what is excluded is the answer.
-		if t.rank() >= 5 && (decided || i > 0) || s.sentences() >= room {
+		if t.rank() >= 5 && (decided || i > 0) || s.sentences() >= most {
 			s.leave(t)
 			continue
 		}
@@ -370,8 +382,14 @@ func (s *shortener) write() {
 
 func (s *shortener) sentences() int { return len((&Brief{Findings: s.findings}).Sentences()) }
 
-// leave notes the comparisons of a topic that no sentence is about.
-func (s *shortener) leave(t *topic) { s.untold = append(s.untold, t.told...) }
+// leave notes what cannot be told of a topic that no sentence is about.
+func (s *shortener) leave(t *topic) {
+	for _, x := range t.told {
+		if x.state == stOpen || x.state == stFew || x.state == stHeld {
+			s.untold = append(s.untold, x)
+		}
+	}
+}
 
 // clause is a part of a sentence, and what it tells.
 type clause struct {
@@ -433,13 +451,14 @@ func (s *shortener) topic(t *topic) {
 		}
 		text.WriteString(c.text)
 	}
-	sentence := text.String() + caveatsOf(rows) + "."
-	if t.explore {
-		sentence = "Exploratory: " + sentence
-	} else if t.sender {
+	sentence := text.String() + caveatsOf(rows, t.explore) + "."
+	if t.sender {
 		sentence = "Senders: " + sentence
 	}
 	sentence = upperUnlessName(sentence, t)
+	if slices.ContainsFunc(s.findings, func(f Finding) bool { return f.Sentence == sentence }) {
+		return // of another pair, with the same to say
+	}
 	for _, c := range clauses {
 		for _, f := range c.findings {
 			f.Sentence = sentence
@@ -450,7 +469,7 @@ func (s *shortener) topic(t *topic) {
 
 // upperUnlessName begins a sentence with a capital, but for the name of a mode.
 func upperUnlessName(text string, t *topic) string {
-	if strings.HasPrefix(text, t.a) || strings.HasPrefix(text, t.b) {
+	if strings.HasPrefix(text, t.a+" ") || strings.HasPrefix(text, t.b+" ") {
 		return text
 	}
 	return upper(text)
@@ -460,12 +479,12 @@ func upperUnlessName(text string, t *topic) string {
 const mostCaveats = 2
 
 // caveatsOf formats what changes the meaning of some comparisons, but for what they hold for.
-func caveatsOf(rows []*compare.Row) string {
+func caveatsOf(rows []*compare.Row, exploratory bool) string {
 	var words []string
 	for _, r := range rows {
 		for _, text := range r.Caveats() {
 			if text == compare.LevelText(&r.Diff) || text == "exploratory" || strings.HasPrefix(text, "at the ") ||
-				strings.HasPrefix(text, "within ") || slices.Contains(words, text) || slices.Contains(r.Diff.Warnings, text) {
+				strings.HasPrefix(text, "within ") || strings.HasPrefix(text, "beside ") || strings.Contains(text, "p is at least") || slices.Contains(words, text) || slices.Contains(r.Diff.Warnings, text) {
 				continue
 			}
 			words = append(words, text)
@@ -473,6 +492,9 @@ func caveatsOf(rows []*compare.Row) string {
 	}
 	if n := len(words) - mostCaveats; n > 0 {
 		words = append(words[:mostCaveats], plural(n, "more remark"))
+	}
+	if exploratory {
+		words = append(words, "exploratory")
 	}
 	return inBrackets(words)
 }
@@ -506,14 +528,14 @@ func interval(q *stat.Ratio) string {
 	return fmt.Sprintf("[%.*f..%.*f]", digits, *q.Lo, digits, *q.Hi)
 }
 
-// listed formats the ratios of some comparisons, each with its setting if there are several.
+// listed formats the ratios of some comparisons, each with its setting if there are several; of many
+// from which to which they are, with the widest of their intervals.
 func (t *topic) listed(of []told, rate bool) string {
+	if len(of) > most || len(of) > 1 && len(t.varied) > 1 {
+		return t.ranging(of)
+	}
 	var parts []string
-	for i, x := range of {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d more", len(of)-most))
-			break
-		}
+	for _, x := range of {
 		q := x.row.Told()
 		text := times(q.Value)
 		if iv := interval(q); iv != "" {
@@ -531,6 +553,35 @@ func (t *topic) listed(of []told, rate bool) string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// ranging formats the ratios of many comparisons.
+func (t *topic) ranging(of []told) string {
+	lo, hi, all := math.Inf(1), 0.0, stat.Ratio{Lo: new(math.Inf(1)), Hi: new(0.0)}
+	for _, x := range of {
+		q := x.row.Told()
+		lo, hi, all.Value = min(lo, q.Value), max(hi, q.Value), q.Value
+		if q.Lo != nil {
+			*all.Lo, *all.Hi = min(*all.Lo, *q.Lo), max(*all.Hi, *q.Hi)
+		}
+	}
+	text := times(lo)
+	if times(hi) != text {
+		text += ".." + times(hi)
+	}
+	if *all.Hi > 0 {
+		text += " " + interval(&all)
+	}
+	n := 0
+	for _, x := range t.told {
+		if x.kind == of[0].kind {
+			n++
+		}
+	}
+	if n == len(of) {
+		return text + fmt.Sprintf(" in all %d settings", n)
+	}
+	return text + fmt.Sprintf(" in %d of %d settings", len(of), n)
 }
 
 // rateOf formats the rate that both of a comparison of costs delivered.
@@ -610,8 +661,10 @@ func forWork(q *question, of []told) string {
 	switch {
 	case rates == nil:
 		return ""
-	case len(rates) > 1:
+	case len(rates) > most:
 		return " " + q.work + " the same rate"
+	case len(rates) > 1:
+		return " " + q.work + " the same " + strings.Join(rates[:len(rates)-1], ", ") + " or " + rates[len(rates)-1]
 	}
 	return " " + q.work + " the same " + rates[0]
 }
@@ -634,7 +687,7 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 		c.findings = append(c.findings, f)
 	}
 	subject, than := t.b, t.a
-	list := t.listed(of, true)
+	list := t.listed(of, q.cost)
 	switch {
 	case q.cost:
 		amount, ratio := map[bool]string{true: "less", false: "more"}[isGood], of[0].row.Told().Value
@@ -764,8 +817,10 @@ func (s *shortener) bounded(t *topic, q *question, of []told, goesOn bool) (c cl
 		if !goesOn {
 			c.text += ", and which is better is not told"
 		}
+	case !goesOn && !q.cost:
+		return s.fewRuns(t, q, of)
 	case !goesOn:
-		c.text = fmt.Sprintf("%s were not told apart %s: so few runs exclude nothing", who, in(q, of))
+		c.text = fmt.Sprintf("%s cannot be told apart %s by so few runs", who, in(q, of))
 	default:
 		c.findings = nil
 	}
@@ -788,12 +843,18 @@ func (s *shortener) fewRuns(t *topic, q *question, of []told) (c clause) {
 	x := of[0]
 	a, b := x.row.Cells()
 	c.findings = []Finding{finding(x.row, open, cmpRatio(nil, x.row.Diff.Ratio))}
-	c.text = fmt.Sprintf("%s delivered %s and %s %s (medians of %d and %d runs, which are too few: a verdict takes %d)",
-		t.b, rateText(b.Runs, 0), t.a, rateText(a.Runs, 0), len(b.Runs), len(a.Runs), stat.MinRuns)
+	why := fmt.Sprintf("of %d and %d runs, too few for a verdict", len(b.Runs), len(a.Runs))
 	if x.row.Diff.TooFewUnits() {
-		c.text = fmt.Sprintf("%s delivered %s and %s %s (medians; a verdict takes %d boots or starts of each)", t.b,
-			rateText(b.Runs, 0), t.a, rateText(a.Runs, 0), stat.MinRuns)
+		why = fmt.Sprintf("; a verdict takes %d boots or starts of each", stat.MinRuns)
+	} else if len(x.row.Diff.Warnings) == 0 {
+		why = fmt.Sprintf("of %d and %d runs, too few for so many comparisons", len(b.Runs), len(a.Runs))
 	}
+	c.text = fmt.Sprintf("%s delivered %s and %s %s", t.b, rateText(b.Runs, 0), t.a, rateText(a.Runs, 0))
+	if len(of) > 1 {
+		c.text += " " + strings.TrimSpace(t.where(x.row))
+	}
+	c.text = strings.TrimSpace(c.text) + " (medians " + why + ")"
+	c.text = strings.Replace(c.text, "medians ;", "medians;", 1)
 	return c
 }
 
@@ -860,6 +921,17 @@ func (s *shortener) censored(t *topic, of []told) (c clause) {
 		c.text = fmt.Sprintf("%s does not hold %s (%s), %s does (%s)", t.b, pace, count(b), t.a, count(a))
 	}
 	c.findings = []Finding{{Figure: "throughput_gbps", Cells: []string{x.row.B.ID, x.row.A.ID}, Verdict: v}}
+	for i := range s.Compared.Rows {
+		r := &s.Compared.Rows[i]
+		if ra, rb := r.Cells(); ra != a || rb != b || r.Metric != "throughput_gbps" || r.Verdict == compare.Unsure {
+			continue
+		}
+		if c.findings[0] = finding(r, faster, r.Told()); r.Verdict.Bad() { // the other could have gone on
+			c.findings[0].Verdict, c.findings[0].Low = slower, nil
+		} else {
+			c.findings[0].High = nil
+		}
+	}
 	return c
 }
 

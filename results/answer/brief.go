@@ -135,7 +135,10 @@ func (s *shortener) row(name string, c *compare.Cell) []string {
 	ratio, verdict := none, none
 	switch r := s.beside(c); {
 	case len(c.Runs) == 0:
-		verdict = cmp.Or(string(lastVerdict(c)), "not run")
+		if verdict = cmp.Or(string(lastVerdict(c)), "not run"); verdict == string(results.Invalid) ||
+			verdict == string(results.Failed) {
+			verdict = fmt.Sprintf("%d %s", c.Other, verdict)
+		}
 	case missesPace(c):
 		verdict = "off pace"
 	case r != nil && r.Work != "":

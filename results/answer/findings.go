@@ -132,6 +132,7 @@ func questionOf(r *compare.Row) *question {
 type topic struct {
 	b, a    string
 	sender  bool // it is about senders alone
+	setting bool // the two differ in a setting, not in how they receive or send
 	control bool // one of the two is no way to receive
 	explore bool
 	told    []told
@@ -187,7 +188,7 @@ func (s *shortener) topics() {
 		key := fmt.Sprint(b, "\x00", a, "\x00", r.Factor, r.Exploratory)
 		t := at[key]
 		if t == nil {
-			t = &topic{b: b, a: a, sender: sender, explore: r.Exploratory,
+			t = &topic{b: b, a: a, sender: sender, setting: r.Factor != "" && r.Factor != "rx" && !sender, explore: r.Exploratory,
 				control: discards(&r.A) || discards(&r.B)}
 			at[key] = t
 			s.all = append(s.all, t)
@@ -202,7 +203,8 @@ func (s *shortener) topics() {
 		s.all = slices.DeleteFunc(s.all, func(t *topic) bool { return t.control })
 	}
 	slices.SortStableFunc(s.all, func(x, y *topic) int {
-		return cmp.Or(compareBool(x.explore, y.explore), compareBool(x.sender, y.sender), cmp.Compare(x.rank(), y.rank()),
+		return cmp.Or(compareBool(x.explore, y.explore), compareBool(x.setting, y.setting),
+			compareBool(x.sender, y.sender), cmp.Compare(x.rank(), y.rank()),
 			cmp.Compare(x.gain(), y.gain()))
 	})
 }
@@ -358,6 +360,9 @@ func (s *shortener) write() {
 			senders = 1 // of them one is told at least
 		}
 	}
+	if !slices.ContainsFunc(s.all, func(t *topic) bool { return !t.sender && !t.setting && t.rank() < 4 }) {
+		s.leads()
+	}
 	for i, t := range s.all {
 		most := room
 		if !t.sender {
@@ -381,6 +386,54 @@ func (s *shortener) write() {
 }
 
 func (s *shortener) sentences() int { return len((&Brief{Findings: s.findings}).Sentences()) }
+
+// leads says which cell is the fastest where no two ways of receiving could be compared by
+// themselves.
+func (s *shortener) leads() {
+	for _, x := range s.answer.In(Shown) {
+		if x.Kind != Leads && x.Kind != Ahead || x.Figure != mainOf(x.Figure) {
+			continue
+		}
+		i := slices.IndexFunc(x.StandsOn, func(v verdict) bool { return v.Verdict == "lower" && v.Told != nil })
+		q := (*stat.Ratio)(nil)
+		if i >= 0 {
+			q = invert(x.StandsOn[i].Told)
+		}
+		if q == nil || s.sentences() >= 2 {
+			continue
+		}
+		f := Finding{Figure: x.Figure, Cells: []string{x.Cells[0], x.StandsOn[i].Cell}, Verdict: faster, Ratio: &q.Value,
+			Low: q.Lo, High: q.Hi}
+		if row := s.cells(x.Cells[0]); row != nil && row.Held() != "" {
+			f.High = nil
+		}
+		f.Sentence = strings.TrimSpace(fmt.Sprintf("%s is the fastest of the cells that can be ranked: %s times as fast "+
+			"as the next, %s %s", x.Cells[0], times(q.Value), x.StandsOn[i].Cell, interval(q))) + "."
+		s.findings = append(s.findings, f)
+	}
+}
+
+// mainOf returns the figure if cells lead by it.
+func mainOf(figure string) string {
+	switch figure {
+	case "throughput_gbps", "packets_per_s", "transactions_per_s":
+		return figure
+	}
+	return ""
+}
+
+// cells finds a cell of the set.
+func (s *shortener) cells(id string) *compare.Cell {
+	if s.Set == nil {
+		return nil
+	}
+	for i := range s.Set.Cells {
+		if s.Set.Cells[i].Cell.ID == id {
+			return &s.Set.Cells[i]
+		}
+	}
+	return nil
+}
 
 // leave notes what cannot be told of a topic that no sentence is about.
 func (s *shortener) leave(t *topic) {
@@ -686,42 +739,49 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 		}
 		c.findings = append(c.findings, f)
 	}
-	subject, than := t.b, t.a
 	list := t.listed(of, q.cost)
+	ratio := of[0].row.Told()
 	switch {
-	case q.cost:
-		amount, ratio := map[bool]string{true: "less", false: "more"}[isGood], of[0].row.Told().Value
-		c.text = fmt.Sprintf("%s takes %s %s %s than %s%s (%s)", pronoun(subject, goesOn), share(of), amount, q.less, than,
-			forWork(q, of), list)
-		if len(of) == 1 && (ratio >= 2 || ratio <= .5) {
-			c.text = fmt.Sprintf("%s takes %s times the %s of %s%s", pronoun(subject, goesOn), times(ratio), q.less, than,
-				forWork(q, of))
-			if iv := interval(of[0].row.Told()); iv != "" {
-				c.text += " " + iv
-			}
+	case q.cost && len(of) == 1 && (ratio.Value >= 2 || ratio.Value <= .5):
+		c.text = t.says(fmt.Sprintf("takes %s times the %s", times(ratio.Value), q.less), "of", goesOn) + forWork(q, of)
+		if iv := interval(ratio); iv != "" {
+			c.text += " " + iv
 		}
+	case q.cost:
+		amount := map[bool]string{true: "less", false: "more"}[isGood]
+		c.text = fmt.Sprintf("%s%s (%s)", t.says(fmt.Sprintf("takes %s %s %s", share(of), amount, q.less), "than", goesOn),
+			forWork(q, of), list)
 	case atLeast:
-		c.text = s.leastOf(t, of, isGood)
-		c.alone = true
+		c.text, c.alone = s.leastOf(t, of, isGood), true
 	default:
 		full := "at full speed "
 		if of[0].row.A.RoundTrips() {
 			full = ""
 		}
 		if len(of) > 1 {
-			c.text = fmt.Sprintf("%s%s is %s than %s (%s)", full, pronoun(subject, goesOn), v[false][isGood], than, list)
+			c.text = fmt.Sprintf("%s%s (%s)", full, t.says("is "+string(v[false][isGood]), "than", goesOn), list)
 			break
 		}
-		ratio := of[0].row.Told()
-		c.text = fmt.Sprintf("%s%s is %s times as fast as %s", full, pronoun(subject, goesOn), times(ratio.Value), than)
-		if goesOn {
-			c.text = strings.TrimSuffix(c.text, " as "+than)
+		c.text = full + t.says(fmt.Sprintf("is %s times as fast", times(ratio.Value)), "as", goesOn)
+		if goesOn && !t.setting {
+			c.text = strings.TrimSuffix(c.text, " as "+t.a)
 		}
 		if iv := interval(ratio); iv != "" {
 			c.text += " " + iv
 		}
 	}
 	return c
+}
+
+// says makes a clause of what B does beside A: "uring takes 20 % less CPU time than tcp".
+func (t *topic) says(verb, than string, goesOn bool) string {
+	switch {
+	case t.setting && than == "of":
+		return fmt.Sprintf("with %s it %s that it takes with %s", t.b, verb, t.a)
+	case t.setting:
+		return fmt.Sprintf("it %s with %s %s with %s", verb, t.b, than, t.a)
+	}
+	return fmt.Sprintf("%s %s %s %s", pronoun(t.b, goesOn), verb, than, t.a)
 }
 
 func pronoun(name string, goesOn bool) string {

@@ -46,6 +46,14 @@ func Short(w io.Writer, s *Summary, demo bool) error {
 		}
 	}
 	writeStops(b, wrong)
+	for i, p := range s.Skipped { // what the numbers are not of
+		if i == maxLines {
+			fmt.Fprintf(b, "\nand %s of the journal not used\n", plural(len(s.Skipped)-i, "more line"))
+			break
+		}
+		b.WriteString("\n")
+		wrap(b, "", "  ", plaintext.Line("journal not used: "+p.String()))
+	}
 	return b.Flush()
 }
 

@@ -164,8 +164,8 @@ func perGB(name string, c *compare.Cell) string {
 	return none
 }
 
-// beside finds the comparison that a cell's row shows: of what it takes where it is paced, or sends,
-// else of how fast it is.
+// beside finds the comparison that a cell's row shows: of what it takes where it is paced, or
+// sends, else of how fast it is.
 func (s *shortener) beside(c *compare.Cell) (best *compare.Row) {
 	if s.Compared == nil {
 		return nil
@@ -176,7 +176,8 @@ func (s *shortener) beside(c *compare.Cell) (best *compare.Row) {
 			return 9
 		}
 		switch {
-		case c.Paced() && r.Factor == "tx" && q.work == "to send", c.Paced() && r.Factor != "tx" && q.work == "to receive":
+		case c.Paced() && r.Factor == "tx" && q.work == "to send", c.Paced() && r.Factor != "tx" &&
+			q.work == "to receive":
 			return 0
 		case !c.Paced() && !q.cost:
 			return 1
@@ -265,7 +266,8 @@ func (s *shortener) doubts() (lines []string) {
 	return lines
 }
 
-// wanted says how many runs of each would find a difference that matters, where there is room for it.
+// wanted says how many runs of each would find a difference that matters, where there is room for
+// it.
 func (s *shortener) wanted(room int) string {
 	runs := 0
 	for _, x := range s.answer.In(Open) {
@@ -334,7 +336,8 @@ func fit(begin string, items []string) string {
 		if utf8.RuneCountInString(line+sep+item+more+".") > Wide {
 			if i == 0 {
 				room := Wide - utf8.RuneCountInString(begin+" ..."+more+".")
-				return begin + string([]rune(item)[:max(0, min(room, utf8.RuneCountInString(item)))]) + " ..." + more + "."
+				return begin + string([]rune(item)[:max(0, min(room, utf8.RuneCountInString(item)))]) + " ..." +
+					more + "."
 			}
 			return line + fmt.Sprintf("; and %d more.", len(items)-i)
 		}

@@ -47,14 +47,16 @@ var briefs = []struct {
 	{"cheaper at one pace, and faster", 8, []plantest.Cell{made("tcp", "tcp", 30, 1), made("uring", "tcp", 35, 1),
 		at(made("tcp", "tcp", 0, 1), 20), at(made("uring", "tcp", 0, .8), 20)}},
 	{"senders as well, and no NIC", 8, []plantest.Cell{made("tcp", "tcp", 30, 1), made("uring", "tcp", 35, 1),
-		made("tcp", "sendfile", 36, 1), {Cell: plantest.Modes("zcrx", "tcp"), Reason: "no queue management in driver veth"},
+		made("tcp", "sendfile", 36, 1), {Cell: plantest.Modes("zcrx", "tcp"),
+			Reason: "no queue management in driver veth"},
 		{Cell: plantest.Modes("devmem", "tcp"), Reason: "no queue management in driver veth"}}},
 	{"dearer at a high pace, cheaper at a low one", 8, []plantest.Cell{at(made("tcp", "tcp", 0, .5), 10),
 		at(made("uring", "tcp", 0, .4), 10), at(made("tcp", "tcp", 0, 1), 40), at(made("uring", "tcp", 0, 1.2), 40)}},
 	{"twice as cheap", 8, []plantest.Cell{at(made("tcp", "tcp", 0, 1), 20), at(made("zcrx", "tcp", 0, .3), 20)}},
 	{"equal", 16, []plantest.Cell{made("tcp", "tcp", 30, 1), made("uring", "tcp", 30, 1),
 		at(made("tcp", "tcp", 0, 1), 20), at(made("uring", "tcp", 0, 1), 20)}},
-	{"not decided", 10, []plantest.Cell{noisy(made("tcp", "tcp", 30, 1), .1), noisy(made("uring", "tcp", 30.4, 1), .1)}},
+	{"not decided", 10, []plantest.Cell{noisy(made("tcp", "tcp", 30, 1), .1), noisy(made("uring", "tcp", 30.4, 1),
+		.1)}},
 	{"one decided, one not", 10, []plantest.Cell{made("tcp", "tcp", 30, 1), made("uring", "tcp", 35, 1),
 		noisy(made("tcp-mmap", "tcp", 31, 1), .1)}},
 	{"too few runs", 3, []plantest.Cell{made("tcp", "tcp", 30, 1), made("uring", "tcp", 35, 1)}},
@@ -73,7 +75,8 @@ var briefs = []struct {
 		by(made("uring", "tcp", 20, 1), plan.ByReceiver)}},
 	{"one CPU for both", 8, []plantest.Cell{by(made("tcp", "tcp", 30, 1), plan.ByOneCPU),
 		by(made("uring", "tcp", 31, 1), plan.ByOneCPU)}},
-	{"the path", 8, []plantest.Cell{by(made("tcp", "tcp", 5, 1), plan.ByPath), by(made("uring", "tcp", 5, 1), plan.ByPath)}},
+	{"the path", 8, []plantest.Cell{by(made("tcp", "tcp", 5, 1), plan.ByPath),
+		by(made("uring", "tcp", 5, 1), plan.ByPath)}},
 	{"no CPU time was measured", 8, []plantest.Cell{{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20, CV: .005},
 		{Cell: plantest.Modes("uring", "tcp"), Gbps: 25, CV: .005}}},
 	{"one mode", 8, []plantest.Cell{made("tcp", "tcp", 20, 1)}},
@@ -95,7 +98,8 @@ func TestBriefs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range s.Answers {
-			fmt.Fprintf(&all, "-> %s %s %s %s %q\n", f.Figure, strings.Join(f.Cells, " : "), f.Verdict, ends(f), f.Level)
+			fmt.Fprintf(&all, "-> %s %s %s %s %q\n", f.Figure, strings.Join(f.Cells, " : "), f.Verdict, ends(f),
+				f.Level)
 		}
 		all.WriteString("\n")
 		short(t, x.name, s)
@@ -169,20 +173,21 @@ func short(t *testing.T, name string, s *report.Summary) {
 	}
 }
 
-// The first sentence is the answer: what it costs at one rate, before how fast, and receivers before
-// senders.
+// The first sentence is the answer: what it costs at one rate, before how fast, and receivers
+// before senders.
 func TestAnswerFirst(t *testing.T) {
 	for _, x := range briefs[:2] {
 		s := report.Summarize(plantest.Journal(7, x.reps, x.cells...))
 		first := s.Brief.Sentences()[0]
-		if !strings.HasPrefix(first, map[int]string{0: "uring takes 20 % less CPU time than tcp to receive the same 20 Gbit/s (",
-			1: "At full speed uring is 1.1"}[slices.IndexFunc(briefs, func(y struct {
-			name  string
-			reps  int
-			cells []plantest.Cell
-		}) bool {
-			return y.name == x.name
-		})]) {
+		if !strings.HasPrefix(first,
+			map[int]string{0: "uring takes 20 % less CPU time than tcp to receive the same 20 Gbit/s (",
+				1: "At full speed uring is 1.1"}[slices.IndexFunc(briefs, func(y struct {
+				name  string
+				reps  int
+				cells []plantest.Cell
+			}) bool {
+				return y.name == x.name
+			})]) {
 			t.Errorf("%s: %s", x.name, first)
 		}
 	}

@@ -32,7 +32,8 @@ func TestNear(t *testing.T) {
 				if f.Verdict == "equal" {
 					equal++
 				}
-				if f.Verdict == "equal" && !isEqual || x.ratio == 1 && (f.Verdict == "cheaper" || f.Verdict == "costlier") ||
+				if f.Verdict == "equal" && !isEqual || x.ratio == 1 &&
+					(f.Verdict == "cheaper" || f.Verdict == "costlier") ||
 					x.ratio > 1 && f.Verdict == "cheaper" || x.ratio < 1 && f.Verdict == "costlier" ||
 					f.Verdict == "open" && f.Low != nil && (*f.Low > x.ratio || *f.High < x.ratio) {
 					wrong++

@@ -104,8 +104,8 @@ var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "loss_free_pack
 // DefaultMetrics are compared when none are asked for.
 var DefaultMetrics = []string{"throughput_gbps", "ns_per_kb"}
 
-// Priced adds to figures what sending took, where senders are compared: in a set that has several, or
-// in two of which each has another.
+// Priced adds to figures what sending took, where senders are compared: in a set that has several,
+// or in two of which each has another.
 func Priced(names []string, sets ...*Set) []string {
 	var of [][]string
 	for _, s := range sets {

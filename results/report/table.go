@@ -29,8 +29,8 @@ const (
 )
 
 // Short writes what a command ends with that measured several cells: the answer, the small table,
-// the doubts, and why runs gave no number; of a demo only of those that were to have one. All else is
-// in the report.
+// the doubts, and why runs gave no number; of a demo only of those that were to have one. All else
+// is in the report.
 func Short(w io.Writer, s *Summary, demo bool) error {
 	if s.Brief == nil || len(s.Brief.Rows) == 0 {
 		return Table(w, s)

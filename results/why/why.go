@@ -226,8 +226,8 @@ func (e *End) testFunctions() {
 	byAmount(e.Functions)
 }
 
-// correct corrects a family for its number, and for that of the couples which are asked about and of
-// their ends.
+// correct corrects a family for its number, and for that of the couples which are asked about and
+// of their ends.
 func (e *End) correct(family []*stat.Shift) {
 	stat.ShiftFamily(family)
 	for _, s := range family {

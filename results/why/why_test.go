@@ -190,8 +190,8 @@ func TestNothingDiffers(t *testing.T) {
 	}
 }
 
-// What is stated of both ends of two cells is within the level: of experiments in which one class of
-// the receiver differs, or none, at most 5 % name anything else, at either end.
+// What is stated of both ends of two cells is within the level: of experiments in which one class
+// of the receiver differs, or none, at most 5 % name anything else, at either end.
 func TestBothEndsAreOneFamily(t *testing.T) {
 	rounds := long.Rounds(200, 2000)
 	for _, reps := range []int{8, 12} {
@@ -222,7 +222,8 @@ func TestBothEndsAreOneFamily(t *testing.T) {
 					wrong++
 				}
 			}
-			t.Logf("%d runs, copy %g: %d of %d name what does not differ, %d the copy", reps, copies, wrong, rounds, found)
+			t.Logf("%d runs, copy %g: %d of %d name what does not differ, %d the copy", reps, copies, wrong, rounds,
+				found)
 			if most := .05*float64(rounds) + 3*math.Sqrt(.05*.95*float64(rounds)); float64(wrong) > most {
 				t.Errorf("%d runs, copy %g: %d of %d name what does not differ", reps, copies, wrong, rounds)
 			}

@@ -149,8 +149,8 @@ func TestIntegrationDemo(t *testing.T) {
 		t.Fatalf("exit status %d, agents %v\n%s%s", got, agents, &p.Out, &p.Err)
 	}
 	mustEnd(t, agents)
-	for _, want := range []string{"RX mode", "Gbit/s", "95 % interval", "busy", "verdict", "tcp sendfile",
-		"uring tcp"} {
+	for _, want := range []string{"CPU s/GB", "Gbit/s", "to the first", "verdict", "tcp/sendfile",
+		"uring/tcp"} {
 		// Columns are closer where a verdict is long, as of runs that were spoilt.
 		if !strings.Contains(strings.Join(strings.Fields(p.Out.String()), " "), want) {
 			t.Errorf("the table lacks %q:\n%s", want, &p.Out)
@@ -400,7 +400,7 @@ func TestIntegrationDemoInterrupted(t *testing.T) {
 		}
 	}
 	if _, rows := table(t, filepath.Join(out, results.RunsFile)); len(rows) != 2*n ||
-		!strings.Contains(p.Out.String(), "RX mode") {
+		!strings.Contains(p.Out.String(), "CPU s/GB") {
 		t.Errorf("%d rows of %d runs; stdout:\n%s", len(rows), n, &p.Out)
 	}
 	if _, err := os.Stat(filepath.Join(out, results.ReportFile)); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/zcbench/zcbench/results/report"
 )
 
-// finish derives the files, prints the table and says how it ended: badly if a run
+// finish derives the files, prints the answer and says how it ended: badly if a run
 // failed or is invalid, or none could be made. A demo has runs that cannot be anything
 // else on veth, and may be on a machine that has other work: those that were expected to be
 // invalid, or spoilt, do not count there.
@@ -29,7 +29,7 @@ func finish(cmd *cobra.Command, e *bench.Experiment, recs []results.Record, runE
 	}
 	j, summary, err := derive(e.Kept, recs)
 	dir := e.Dir
-	printed := printSummary(cmd, summary, asJSON)
+	printed := printShort(cmd, summary, asJSON, demo)
 	if err == nil && printed == nil {
 		sayFiles(cmd, dir)
 	}
@@ -116,6 +116,14 @@ func outError(err error) error {
 		return cli.Usagef("--out: %w: choose a writable folder", err)
 	}
 	return err
+}
+
+// printShort prints the answer of several cells; the report in the folder has all of it.
+func printShort(cmd *cobra.Command, s *report.Summary, asJSON, demo bool) error {
+	if asJSON {
+		return printSummary(cmd, s, true)
+	}
+	return report.Short(cmd.OutOrStdout(), s, demo)
 }
 
 func printSummary(cmd *cobra.Command, s *report.Summary, asJSON bool) error {

@@ -198,6 +198,10 @@ const demoRow = "%-17s %10s %10s %10s %7s %8s  %s\n"
 
 func (s *demoShown) table() string {
 	var b strings.Builder
+	for _, line := range s.answer() {
+		wrapped(&b, "", line)
+	}
+	b.WriteByte('\n')
 	row := func(f ...any) { b.WriteString(trimRight(fmt.Sprintf(demoRow, f...))) }
 	row("", "bytes", "NIC wrote", "NIC wrote", "", "", "")
 	row("run", "received", "provider", "kernel", "copied", "verified", "verdict")
@@ -213,6 +217,41 @@ func (s *demoShown) table() string {
 		wrapped(&b, "", line)
 	}
 	return b.String()
+}
+
+// answer says what the runs have shown: which modes received without a copy, and whether a copy
+// would have been found.
+func (s *demoShown) answer() (lines []string) {
+	var free, copied, wrong []string
+	found := false
+	for _, r := range s.Runs {
+		switch {
+		case !r.AsExpected:
+			wrong = append(wrong, r.Name)
+		case r.Control != "":
+			found = true
+		case r.Copied != nil && *r.Copied == 0:
+			free = append(free, r.Name)
+		case r.Copied != nil && *r.Copied < 1:
+			free = append(free, r.Name+" (but for "+copiedText(r)+")")
+		default:
+			copied = append(copied, r.Name)
+		}
+	}
+	if free != nil {
+		lines = append(lines, "Received without a copy, by the kernel's and the NIC's own counts: "+
+			strings.Join(free, ", ")+".")
+	}
+	if wrong != nil {
+		lines = append(lines, "Not as expected: "+strings.Join(wrong, ", ")+".")
+	}
+	if found {
+		lines = append(lines, "The negative control, which the kernel must copy, was found out.")
+	}
+	if copied != nil {
+		lines = append(lines, "Copied, as it always is: "+strings.Join(copied, ", ")+".")
+	}
+	return lines
 }
 
 func trimRight(line string) string { return strings.TrimRight(line, " \n") + "\n" }

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -159,7 +160,11 @@ func (f *runFlags) print(cmd *cobra.Command, recs []results.Record, s *report.Su
 	if len(recs) == 0 {
 		return nil
 	}
-	if err := report.Table(cmd.OutOrStdout(), s); err != nil {
+	table := report.Table
+	if f.out != "" { // the rest is there
+		table = func(w io.Writer, s *report.Summary) error { return report.Short(w, s, false) }
+	}
+	if err := table(cmd.OutOrStdout(), s); err != nil {
 		return err
 	}
 	if !f.verbose {

@@ -145,6 +145,7 @@ func (u OneCPUUsage) Quality() string { return strings.Join(u.Flags, "; ") }
 // Limits past which a figure carries a flag, in cores or as a share.
 const (
 	uncertaintyLimit = 0.02 // a window under half a second
+	uncertaintyMost  = 0.5  // of which half says nothing
 	coverageLimit    = 0.05 // distance from 1.0
 	stealLimit       = 0.01
 	unsplitLimit     = 0.10 // share of the sum's busy whose split is unknown
@@ -282,8 +283,13 @@ func (u *OneCPUUsage) split(b, a CPUTicks) {
 }
 
 func (u *OneCPUUsage) judge() {
-	if u.UncertaintyCores > uncertaintyLimit {
-		u.flag("accurate only to %.3f cores: 1/%d s ticks in a short window", u.UncertaintyCores, userHZ)
+	switch {
+	case u.UncertaintyCores > uncertaintyMost:
+		u.flag("its busy time is not known: the window is hardly longer than the ticks of 1/%d s in which the kernel "+
+			"counts it", userHZ)
+	case u.UncertaintyCores > uncertaintyLimit:
+		u.flag("its busy time is known to %.1f %% of the window, no better: the kernel counts it in ticks of 1/%d s",
+			100*u.UncertaintyCores, userHZ)
 	}
 	if d := *u.Coverage - 1; d > coverageLimit+u.UncertaintyCores || d < -coverageLimit-u.UncertaintyCores {
 		u.flag("the columns cover %.2f of the wall clock: the split is an estimate", *u.Coverage)

@@ -138,7 +138,8 @@ func TestUsageShortWindow(t *testing.T) {
 	b := CPUTicks{Idle: 100}
 	a := CPUTicks{Idle: 105, User: 5}
 	u := Usage(CPUSnapshot{AtNs: 0, CPUs: []CPUTicks{b}}, CPUSnapshot{AtNs: 1e8, CPUs: []CPUTicks{a}}, nil)
-	if !near(u.UncertaintyCores, 0.1) || !strings.Contains(u.Quality(), "accurate only to 0.100 cores") {
+	if !near(u.UncertaintyCores, 0.1) ||
+		!strings.Contains(u.Quality(), "its busy time is known to 10.0 % of the window") {
 		t.Errorf("uncertainty %v, quality %q", u.UncertaintyCores, u.Quality())
 	}
 	if u := Usage(CPUSnapshot{AtNs: 5}, CPUSnapshot{AtNs: 5}, nil); u.BusyCores != nil || u.Quality() == "" {

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/internal/kind"
-	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
@@ -182,25 +181,26 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// A terminal gets nothing that it would obey, and lines of 80 columns.
+// A terminal gets nothing that it would obey, and lines of 100 columns.
 func TestText(t *testing.T) {
 	evil := made("tcp", "tcp", 20, 1)
 	evil.ID = "\x1b[2Jtcp\n<script>"
 	var b bytes.Buffer
-	if err := answer.Text(&b, of(8, made("uring", "tcp", 30, 1), evil)); err != nil {
+	short := report.Summarize(plantest.Journal(7, 8, made("uring", "tcp", 30, 1), evil)).Brief
+	if err := answer.WriteBrief(&b, short); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(b.String(), "\x1b") ||
-		!strings.Contains(b.String(), "what these runs show\n  - Throughput: uring/tcp leads") {
+	if strings.Contains(b.String(), "\x1b") || !strings.HasPrefix(b.String(), "At full speed tcp is ") ||
+		!strings.Contains(b.String(), `\u001b[2Jtcp`) {
 		t.Errorf("%q", b.String())
 	}
 	for line := range strings.Lines(b.String()) {
-		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > plaintext.Width {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > answer.Wide {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
 	b.Reset()
-	if err := answer.Text(&b, nil); err != nil || b.Len() > 0 {
+	if err := answer.WriteBrief(&b, nil); err != nil || b.Len() > 0 {
 		t.Errorf("of nothing: %v, %q", err, b.String())
 	}
 }

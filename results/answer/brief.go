@@ -135,9 +135,13 @@ func (s *shortener) row(name string, c *compare.Cell) []string {
 	ratio, verdict := none, none
 	switch r := s.beside(c); {
 	case len(c.Runs) == 0:
-		verdict = cmp.Or(string(lastVerdict(c)), "not run")
+		if verdict = cmp.Or(string(lastVerdict(c)), "not run"); verdict == string(results.Invalid) ||
+			verdict == string(results.Failed) {
+			verdict = fmt.Sprintf("%d %s", c.Other, verdict)
+		}
 	case missesPace(c):
-		verdict = "misses its pace"
+		verdict = "off pace"
+	case r != nil && r.Work != "":
 	case r != nil:
 		ratio, verdict = ratioText(r), verdictText(r)
 	case s.reference(c):
@@ -160,8 +164,8 @@ func perGB(name string, c *compare.Cell) string {
 	return none
 }
 
-// beside finds the comparison that a cell's row shows: of what it takes where it is paced, or sends,
-// else of how fast it is.
+// beside finds the comparison that a cell's row shows: of what it takes where it is paced, or
+// sends, else of how fast it is.
 func (s *shortener) beside(c *compare.Cell) (best *compare.Row) {
 	if s.Compared == nil {
 		return nil
@@ -172,7 +176,8 @@ func (s *shortener) beside(c *compare.Cell) (best *compare.Row) {
 			return 9
 		}
 		switch {
-		case c.Paced() && r.Factor == "tx" && q.work == "to send", c.Paced() && r.Factor != "tx" && q.work == "to receive":
+		case c.Paced() && r.Factor == "tx" && q.work == "to send", c.Paced() && r.Factor != "tx" &&
+			q.work == "to receive":
 			return 0
 		case !c.Paced() && !q.cost:
 			return 1
@@ -234,10 +239,12 @@ func (s *shortener) doubts() (lines []string) {
 		if t.sender {
 			who = "sender " + who
 		}
-		what := in(x.kind, []told{x})
-		item := who + " " + what
+		if w := t.where(x.row); w != "" {
+			who += " " + w
+		}
+		item := who + " " + in(x.kind, []told{x})
 		switch b := x.row.Bounds(); {
-		case x.state == stFew:
+		case x.state == stFew, x.state == stOpen && b == nil:
 			item += " (too few runs)"
 		case x.state == stOpen && b != nil:
 			item += fmt.Sprintf(" (differences above %s are excluded)", ceil(max(*b.Hi-1, 1 / *b.Lo - 1)))
@@ -246,32 +253,61 @@ func (s *shortener) doubts() (lines []string) {
 		case x.state == stSilent:
 			continue
 		}
-		if w := t.where(x.row); w != "" {
-			item += " " + w
-		}
 		if !slices.Contains(items, item) {
 			items = append(items, item)
 		}
 	}
 	if line := fit("Not told: ", items); line != "" {
-		lines = append(lines, line)
+		lines = append(lines, line+s.wanted(Wide-utf8.RuneCountInString(line)))
 	}
-	items = nil
-	for _, stop := range s.Stops {
-		var names []string
-		for _, id := range stop.Cells {
-			if !s.shown[id] && s.silent(id) {
-				names = append(names, id)
-			}
-		}
-		if names != nil {
-			items = append(items, fmt.Sprintf("%s %s", few(names), stop.Verdict))
-		}
-	}
-	if line := fit("Without a number: ", items); line != "" {
+	if line := fit("Without a number: ", s.numberless()); line != "" {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// wanted says how many runs of each would find a difference that matters, where there is room for
+// it.
+func (s *shortener) wanted(room int) string {
+	runs := 0
+	for _, x := range s.answer.In(Open) {
+		runs = max(runs, x.RunsNeeded)
+	}
+	text := fmt.Sprintf(" %d runs of each find one of %g %%.", runs, 100*s.Compared.Effect())
+	if runs == 0 || utf8.RuneCountInString(text) > room {
+		return ""
+	}
+	return text
+}
+
+// numberless names the cells without a number, by what became of their runs.
+func (s *shortener) numberless() (items []string) {
+	names, verdicts, seen := map[results.Verdict][]string{}, []results.Verdict(nil), map[string]bool{}
+	var reason string
+	for _, stop := range s.Stops {
+		for _, id := range stop.Cells {
+			if seen[id] || s.shown[id] || !s.silent(id) {
+				continue
+			}
+			seen[id] = true
+			if names[stop.Verdict] == nil {
+				verdicts = append(verdicts, stop.Verdict)
+			}
+			names[stop.Verdict] = append(names[stop.Verdict], id)
+			reason = stop.Reason
+		}
+	}
+	for _, v := range verdicts {
+		name := few(names[v])
+		if utf8.RuneCountInString(name) > Wide/2 {
+			name = plural(len(names[v]), "cell")
+		}
+		items = append(items, name+" "+string(v))
+	}
+	if len(seen) == 1 && reason != "" {
+		items[0] += ": " + strings.TrimSuffix(reason, ".")
+	}
+	return items
 }
 
 // silent reports whether a cell has no run that counts.
@@ -300,7 +336,8 @@ func fit(begin string, items []string) string {
 		if utf8.RuneCountInString(line+sep+item+more+".") > Wide {
 			if i == 0 {
 				room := Wide - utf8.RuneCountInString(begin+" ..."+more+".")
-				return begin + string([]rune(item)[:max(0, min(room, utf8.RuneCountInString(item)))]) + " ..." + more + "."
+				return begin + string([]rune(item)[:max(0, min(room, utf8.RuneCountInString(item)))]) + " ..." +
+					more + "."
 			}
 			return line + fmt.Sprintf("; and %d more.", len(items)-i)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// OfComparison answers a comparison of the cells of a set or, if that is nil, of two sources: in all
-// sentences, and in short.
+// OfComparison answers a comparison of the cells of a set or, if that is nil, of two sources: in
+// all sentences, and in short.
 func OfComparison(r *compare.Result, s *compare.Set) (*Answer, *Brief) {
 	e := Evidence{Set: s, Compared: r}
 	if s != nil {

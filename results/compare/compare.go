@@ -104,15 +104,25 @@ var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "loss_free_pack
 // DefaultMetrics are compared when none are asked for.
 var DefaultMetrics = []string{"throughput_gbps", "ns_per_kb"}
 
-// Priced adds to figures what sending took, where cells of some sets differ in the sender's mode.
+// Priced adds to figures what sending took, where senders are compared: in a set that has several,
+// or in two of which each has another.
 func Priced(names []string, sets ...*Set) []string {
-	tx := map[string]bool{}
+	var of [][]string
 	for _, s := range sets {
+		var tx []string
 		for i := range s.Cells {
-			tx[s.Cells[i].Cell.TX] = true
+			if c := &s.Cells[i]; len(c.Runs) > 0 && !slices.Contains(tx, c.Cell.TX) {
+				tx = append(tx, c.Cell.TX)
+			}
 		}
+		slices.Sort(tx)
+		of = append(of, tx)
 	}
-	if len(tx) > 1 && slices.Contains(names, "ns_per_kb") && !slices.Contains(names, "tg_ns_per_kb") {
+	differ := len(of) == 1 && len(of[0]) > 1
+	for _, tx := range of {
+		differ = differ || !slices.Equal(tx, of[0])
+	}
+	if differ && slices.Contains(names, "ns_per_kb") && !slices.Contains(names, "tg_ns_per_kb") {
 		names = append(slices.Clone(names), "tg_ns_per_kb")
 	}
 	return names

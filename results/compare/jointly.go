@@ -162,14 +162,14 @@ func (r *Row) asks() bool {
 // rate and its cost do.
 func (r *Row) bounds() bool { return !r.of.ofReturn() && r.Metric != "cycles_per_byte" }
 
-// Bounds returns the interval of the ratio of a row without a verdict, by the share of the level that
-// its figure has from the beginning: what all such intervals leave out of a report is so in 95 % of
-// reports. nil: so few runs give none, or something else than the two is in the figures.
+// Bounds returns the interval of the ratio of a row without a verdict, by the share of the level
+// that its figure has from the beginning: what all such intervals leave out of a report is so in 95
+// % of reports. nil: so few runs give none, or something else than the two is in the figures.
 func (r *Row) Bounds() *stat.Ratio { return r.within(stat.Alpha * r.own) }
 
-// Near reports whether the two are less than a margin (0.05 = 5 %) apart, by two one-sided tests of a
-// row without a verdict. Each has the share of the level that the row did not use: no ratio is both 1
-// and beyond the margin, so that a row can be wrong in one way alone.
+// Near reports whether the two are less than a margin (0.05 = 5 %) apart, by two one-sided tests of
+// a row without a verdict. Each has the share of the level that the row did not use: no ratio is
+// both 1 and beyond the margin, so that a row can be wrong in one way alone.
 func (r *Row) Near(margin float64) bool {
 	return inside(r.within(2*stat.Alpha*r.own), margin-r.hidden) && r.clocksTell(margin)
 }

@@ -83,6 +83,9 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 		return new(v * math.Exp(c.CV*rng.NormFloat64()))
 	}
 	gbps := *vary(c.Gbps)
+	if c.PaceBitsPS > 0 { // it keeps to it, whatever that costs
+		gbps = c.Gbps * math.Exp(.1*c.CV*rng.NormFloat64())
+	}
 	for i, h := range []*results.Host{&r.SUT, &r.TG} {
 		h.Env = measure.Env{Hostname: "made", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 16, BootID: "boot",
 			ToolVersion: "v0.0.0-made"}

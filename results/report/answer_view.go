@@ -11,6 +11,28 @@ import (
 	"github.com/zcbench/zcbench/results/answer"
 )
 
+// shortView is the short answer in the page.
+type shortView struct {
+	Sentences [][]piece
+	Rows      [][]string
+	Doubts    []string
+}
+
+func newShortView(b *answer.Brief) *shortView {
+	if b == nil {
+		return nil
+	}
+	v := &shortView{Rows: b.Rows, Doubts: b.Doubts}
+	for _, s := range b.Sentences() {
+		var parts []piece
+		for i, text := range strings.Split(plaintext.Line(s), "`") { // commands are in backquotes
+			parts = append(parts, piece{text, i%2 == 1})
+		}
+		v.Sentences = append(v.Sentences, parts)
+	}
+	return v
+}
+
 // toldView is a section of the answer in the page.
 type toldView struct {
 	Heading   string

@@ -51,7 +51,8 @@ type view struct {
 	Plots   []plotView
 	Against []againstView
 
-	Told      []toldView // the answer
+	Short     *shortView // the answer
+	Told      []toldView // all sentences
 	Rates     []rateView // cost against rate
 	Decisions []decisionView
 	Style     template.CSS
@@ -119,6 +120,7 @@ func newView(s *Summary, figures []Figure) view {
 		}
 	}
 	v.Against = againstRows(s.Compared)
+	v.Short = newShortView(s.Brief)
 	v.Told, v.Rates = toldViews(s.Answer), rateViews(s.CostRate)
 	for _, d := range s.decisions {
 		v.Decisions = append(v.Decisions, newDecisionView(d))
@@ -215,12 +217,6 @@ func newRow(c *Cell, setting string) rowView {
 			c.Failed+c.Unsupported == 0, Stops: c.Stops,
 	}
 }
-
-// fewRows is how many rows of comparisons are shown without being asked for.
-const fewRows = 24
-
-// FewAgainst reports whether the comparisons are few enough to be shown at once.
-func (v view) FewAgainst() bool { return len(v.Against) <= fewRows }
 
 // Policy builds the page's content security policy, which lets it load and run only its own style
 // and script and those of flame graphs.

@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/answer"
 )
 
 const _ = kind.Pure
@@ -128,8 +129,12 @@ func table(t *testing.T, s *Summary) []byte {
 func TestTable(t *testing.T) {
 	got := table(t, Summarize(demo()))
 	golden(t, "demo.golden", got)
+	most := answer.Wide // of the small table and the doubts
 	for i, l := range strings.Split(string(got), "\n") {
-		if n := utf8.RuneCountInString(l); n > width {
+		if strings.HasPrefix(l, "RX mode") {
+			most = width
+		}
+		if n := utf8.RuneCountInString(l); n > most {
 			t.Errorf("line %d has %d columns", i+1, n)
 		}
 	}

@@ -29,8 +29,9 @@ const (
 )
 
 // Short writes what a command ends with that measured several cells: the answer, the small table,
-// the doubts, and why runs failed. All else is in the report.
-func Short(w io.Writer, s *Summary) error {
+// the doubts, and why runs gave no number; of a demo only of those that were to have one. All else
+// is in the report.
+func Short(w io.Writer, s *Summary, demo bool) error {
 	if s.Brief == nil || len(s.Brief.Rows) == 0 {
 		return Table(w, s)
 	}
@@ -40,11 +41,19 @@ func Short(w io.Writer, s *Summary) error {
 	}
 	var wrong []stop
 	for _, x := range s.Stops {
-		if x.Verdict != results.Unsupported && !s.expected(&x) {
+		if !demo || x.Verdict != results.Unsupported && !s.expected(&x) {
 			wrong = append(wrong, x)
 		}
 	}
 	writeStops(b, wrong)
+	for i, p := range s.Skipped { // what the numbers are not of
+		if i == maxLines {
+			fmt.Fprintf(b, "\nand %s of the journal not used\n", plural(len(s.Skipped)-i, "more line"))
+			break
+		}
+		b.WriteString("\n")
+		wrap(b, "", "  ", plaintext.Line("journal not used: "+p.String()))
+	}
 	return b.Flush()
 }
 

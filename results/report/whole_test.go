@@ -158,6 +158,26 @@ func (w *world) read(j results.Journal) (s said) {
 			s.wrong = append(s.wrong, x.Text)
 		}
 	}
+	for _, f := range sum.Answers {
+		if f.Ratio == nil || len(f.Cells) != 2 {
+			continue
+		}
+		of := truth(f.Figure, f.Cells[0]) / truth(f.Figure, f.Cells[1])
+		switch f.Verdict {
+		case "faster", "cheaper":
+			s.claim(w, &j, f.Cells[0], f.Cells[1], "in short, "+f.Figure)
+		case "slower", "costlier":
+			s.claim(w, &j, f.Cells[1], f.Cells[0], "in short, "+f.Figure)
+		case "equal":
+			if math.Abs(of-1) >= .05-1e-9 {
+				s.wrong = append(s.wrong, f.Sentence)
+			}
+		default:
+			if f.Low != nil && of < *f.Low*(1-1e-9) || f.High != nil && of > *f.High*(1+1e-9) {
+				s.wrong = append(s.wrong, f.Sentence)
+			}
+		}
+	}
 	if sum.ROI == nil {
 		return s
 	}

@@ -67,8 +67,8 @@ func MethodOf(all []*Result) []string {
 	if apart {
 		lines = append(lines, "Without shared blocks: Welch's interval, p from Mann-Whitney's U.")
 	}
-	return append(lines, "p is corrected over classes and counters together, and over functions (Holm); that of "+
-		"the CPU time is not. What is named has p below 0.05 and an interval that excludes 0 (docs/why.md).")
+	return append(lines, "p is corrected over classes and counters of both ends together, and over functions (Holm); "+
+		"that of the CPU time is not. What is named has p below 0.05 and an interval that excludes 0 (docs/why.md).")
 }
 
 func (e *End) table(w io.Writer, r *Result) error {

@@ -48,7 +48,7 @@ type End struct {
 	RunsB []*results.Record `json:"-"`
 
 	rates    compare.Rates
-	together float64 // couples that are asked about
+	together float64 // couples that are asked about, times their ends
 }
 
 // Line is one part: a class, a function, a counter.
@@ -102,7 +102,7 @@ func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 	r := &Result{A: c.A.Cell, B: c.B.Cell, Factor: c.Factor, Work: c.Rates().Work}
 	var lacking []error
 	for _, role := range ends.Roles {
-		end, err := explainEnd(c, role, metrics)
+		end, err := explainEnd(c, role, metrics, float64(max(1, c.Together)*max(1, comparableEnds(c))))
 		if err != nil {
 			lacking = append(lacking, err)
 			continue
@@ -121,11 +121,18 @@ func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 
 // Comparable reports whether Explain has an answer, without making it.
 func Comparable(c *compare.Couple) bool {
-	return !c.Asked && slices.ContainsFunc(ends.Roles[:], func(role ends.Role) bool {
+	return !c.Asked && comparableEnds(c) > 0
+}
+
+// comparableEnds counts the ends that have an answer: what is asked of both is corrected for both.
+func comparableEnds(c *compare.Couple) (n int) {
+	for _, role := range ends.Roles {
 		s := &sides{a: profiled(c.A, role, false), b: profiled(c.B, role, false)}
-		_, err := s.comparable(c, role)
-		return err == nil
-	})
+		if _, err := s.comparable(c, role); err == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // lackError is why an end cannot be compared.
@@ -150,14 +157,14 @@ func bothAlike(errs []error) error {
 	return errors.Join(errs...)
 }
 
-func explainEnd(c *compare.Couple, role ends.Role, metrics bool) (*End, error) {
+func explainEnd(c *compare.Couple, role ends.Role, metrics bool, together float64) (*End, error) {
 	s := &sides{a: profiled(c.A, role, metrics), b: profiled(c.B, role, metrics), between: c.Between}
 	event, err := s.comparable(c, role)
 	if err != nil {
 		return nil, err
 	}
 	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records(), rates: c.Rates(),
-		together: float64(max(1, c.Together))}
+		together: together}
 	e.CPU = s.line("", unitNs, (*run).cpu)
 	if n := s.fold(); n > 0 {
 		e.Notes = append(e.Notes,
@@ -219,7 +226,8 @@ func (e *End) testFunctions() {
 	byAmount(e.Functions)
 }
 
-// correct corrects a family for its number, and for that of the couples which are asked about.
+// correct corrects a family for its number, and for that of the couples which are asked about and
+// of their ends.
 func (e *End) correct(family []*stat.Shift) {
 	stat.ShiftFamily(family)
 	for _, s := range family {

@@ -190,6 +190,50 @@ func TestNothingDiffers(t *testing.T) {
 	}
 }
 
+// What is stated of both ends of two cells is within the level: of experiments in which one class
+// of the receiver differs, or none, at most 5 % name anything else, at either end.
+func TestBothEndsAreOneFamily(t *testing.T) {
+	rounds := long.Rounds(200, 2000)
+	for _, reps := range []int{8, 12} {
+		for _, copies := range []float64{0, -60} {
+			wrong, found := 0, 0
+			for seed := range uint64(rounds) {
+				x := experiment{seed: seed, reps: reps, b: map[string]float64{"copy": copies}}
+				rng := rand.New(rand.NewPCG(seed, 53))
+				equal := experiment{}
+				x.change = func(r *results.Record) { equal.host(rng, &r.TG, 0, 1+.2*rng.NormFloat64()) }
+				r, err := Explain(x.couple(t), true)
+				if err != nil || len(r.Ends) != 2 {
+					t.Fatalf("%+v: %v", r, err)
+				}
+				bad := false
+				for i := range r.Ends {
+					e := &r.Ends[i]
+					for _, l := range slices.Concat(e.Classes, e.Functions, e.Counters) {
+						switch so := e.Role == ends.SUT && copies != 0 && (l.Name == "copy" || l.Class == "copy"); {
+						case l.Differs && !so:
+							bad = true
+						case l.Differs && l.Name == "copy":
+							found++
+						}
+					}
+				}
+				if bad {
+					wrong++
+				}
+			}
+			t.Logf("%d runs, copy %g: %d of %d name what does not differ, %d the copy", reps, copies, wrong, rounds,
+				found)
+			if most := .05*float64(rounds) + 3*math.Sqrt(.05*.95*float64(rounds)); float64(wrong) > most {
+				t.Errorf("%d runs, copy %g: %d of %d name what does not differ", reps, copies, wrong, rounds)
+			}
+			if copies != 0 && found < rounds*90/100 {
+				t.Errorf("%d runs: the copy is named in %d of %d", reps, found, rounds)
+			}
+		}
+	}
+}
+
 // A class that B does not have is named first, with its functions, and the interval holds what it
 // truly took; others are hardly ever named beside it, and what is left unexplained is about 0.
 func TestKnownDifference(t *testing.T) {
@@ -503,7 +547,7 @@ func TestTable(t *testing.T) {
 	for _, want := range []string{"why, SUT: uring/tcp (B) beside tcp/tcp (A)",
 		"profiled by cpu-clock, 10+10 runs, within this boot", "CPU, all classes", "copy", "explained", "unexplained",
 		"function, own time", "copy_function0", "softirq copy", "system calls of the data path 1/GB",
-		"corrected over classes and counters together"} {
+		"corrected over classes and counters of both"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

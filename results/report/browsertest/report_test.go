@@ -312,9 +312,9 @@ func TestStatic(t *testing.T) {
 	p.View(views[1].View)
 	var seen struct{ Rows, Tools, Sentences int }
 	p.Eval(`({ Rows: document.querySelectorAll("#results tbody tr").length, Tools: `+
-		`document.querySelectorAll(".tools").length, Sentences: document.querySelectorAll(".answer .shown > `+
-		`li").length })`, &seen)
-	if seen.Rows != 15 || seen.Tools != 0 || seen.Sentences < 3 {
+		`document.querySelectorAll(".tools").length, Sentences: document.querySelectorAll(".answer p").length })`,
+		&seen)
+	if seen.Rows != 15 || seen.Tools != 0 || seen.Sentences < 1 || seen.Sentences > 5 {
 		t.Errorf("%+v", seen)
 	}
 	calm(t, "static", p)

@@ -42,6 +42,11 @@ func DeriveIn(in *results.Folder) (results.Journal, *report.Summary, error) {
 // and which no report needs. When the context ends it leaves the files that are not written yet as
 // they are.
 func Report(ctx context.Context, dir string) (*report.Summary, error) {
+	return ReportWith(ctx, dir, report.Exponents{})
+}
+
+// ReportWith is the same with other exponents in the charts of returns.
+func ReportWith(ctx context.Context, dir string, e report.Exponents) (*report.Summary, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {
 		return nil, err
@@ -59,6 +64,7 @@ func Report(ctx context.Context, dir string) (*report.Summary, error) {
 		written <- errors.Join(write(results.RunsFile, results.WriteRuns), write(results.FlowsFile, results.WriteFlows))
 	}()
 	s := summarize(ctx, in, &j)
+	s.UseExponents(e)
 	if err := context.Cause(ctx); err != nil {
 		return nil, errors.Join(err, <-written)
 	}

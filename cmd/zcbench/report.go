@@ -26,6 +26,7 @@ import (
 func reportCommand() *cobra.Command {
 	var asJSON, idle bool
 	var top int
+	var roi report.Exponents
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the table of a results folder, and rewrite its report.html and plots",
@@ -41,7 +42,10 @@ states of the CPUs instead and writes nothing.`,
 			if cmd.Flags().Changed("top") && top < 1 {
 				return cli.Usagef("--top %d: must be at least 1", top)
 			}
-			s, err := bench.Report(cmd.Context(), args[0])
+			if err := roi.Check(); err != nil {
+				return cli.Usagef("--roi-n, --roi-m: %v", err)
+			}
+			s, err := bench.ReportWith(cmd.Context(), args[0], roi)
 			if s == nil {
 				return journalError(args[0], err)
 			}
@@ -53,6 +57,8 @@ states of the CPUs instead and writes nothing.`,
 	cmd.Flags().BoolVar(&idle, "idle", false, "print the idle states of each CPU instead")
 	cmd.Flags().IntVar(&top, "top", 0, "number of functions to show of each profile, and probe results of all "+
 		"cells (default: 15, of up to 4 cells)")
+	cmd.Flags().Float64Var(&roi.N, "roi-n", 2, "exponent n of the charts of returns, T^n / sum C and T^n / P^m")
+	cmd.Flags().Float64Var(&roi.M, "roi-m", 1, "exponent m of these")
 	cmd.MarkFlagsMutuallyExclusive("json", "idle", "top")
 	return cmd
 }

@@ -112,16 +112,13 @@ func standsOn(s *answer.Sentence) (out []string) {
 // decisionView is the decision's chart in the page: for wide screens, and for phones, whose letters
 // would be too small in the same.
 type decisionView struct {
-	Title, Caption string
-	Wide, Narrow   template.HTML
-	Legend         []legendList
+	ID, Title, Caption string
+	Wide, Narrow       template.HTML
+	Legend             []legendList
 }
 
-func newDecisionView(d *decision) *decisionView {
-	if d == nil {
-		return nil
-	}
+func newDecisionView(d *decision) decisionView {
 	c := d.draw(wideWidth, wideHeight, true)
-	return &decisionView{Title: "Throughput against " + d.axis(), Caption: c.caption(), Legend: c.legend(),
+	return decisionView{ID: d.file, Title: "Throughput against " + d.axis(), Caption: c.caption(), Legend: c.legend(),
 		Wide: c.inPage("broad"), Narrow: d.draw(narrowWidth, narrowHeight, true).inPage("narrow")}
 }

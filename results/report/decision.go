@@ -17,6 +17,7 @@ import (
 type decision struct {
 	side  results.Side
 	cost  results.Cost
+	file  string // its name
 	marks []mark
 	// costless are cells without this cost, and others those whose flows are no plain streams:
 	// neither has a mark.
@@ -48,12 +49,13 @@ var axes = []struct {
 	{results.Receiver, results.CostCPU},
 }
 
-// decisionOf builds the chart of the streams' cells that ran at full speed; nil where none has a
-// cost.
-func decisionOf(groups []*cellRuns, cells []Cell) *decision {
-	var best *decision
+// decisionsOf builds the charts of the streams' cells that ran at full speed: the first by the cost
+// that most cells have, and one by the other cost where any cell has it. None has a cost: nil.
+func decisionsOf(groups []*cellRuns, cells []Cell) (out []*decision) {
+	best := map[bool]*decision{} // by whether it is of power
 	for _, a := range axes {
-		if a.cost != results.CostCPU && !oneInstrument(groups, a.side) {
+		power := a.cost != results.CostCPU
+		if power && !oneInstrument(groups, a.side) {
 			continue
 		}
 		d := &decision{side: a.side, cost: a.cost}
@@ -66,17 +68,28 @@ func decisionOf(groups []*cellRuns, cells []Cell) *decision {
 				d.costless = append(d.costless, plaintext.Line(g.cell.ID))
 			}
 		}
-		if len(d.marks) > 0 && (best == nil || len(d.marks) > len(best.marks)) {
-			best = d
+		if len(d.marks) > 0 && (best[power] == nil || len(d.marks) > len(best[power].marks)) {
+			best[power] = d
 		}
 	}
-	if best == nil {
-		return nil
+	for _, power := range []bool{true, false} {
+		if d := best[power]; d != nil {
+			out = append(out, d)
+		}
 	}
-	best.name(cells)
-	best.find()
-	best.leave()
-	return best
+	if len(out) == 2 && len(out[1].marks) > len(out[0].marks) {
+		out[0], out[1] = out[1], out[0]
+	}
+	for i, d := range out {
+		d.file = decisionName
+		if i > 0 {
+			d.file += map[bool]string{true: "_power", false: "_cpu"}[d.cost == results.CostPower]
+		}
+		d.name(cells)
+		d.find()
+		d.leave()
+	}
+	return out
 }
 
 // add adds the mark of a cell; false: it has none.

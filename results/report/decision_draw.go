@@ -3,9 +3,7 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"math"
 	"slices"
@@ -39,14 +37,11 @@ const (
 // canvas is one drawing of a decision.
 type canvas struct {
 	*decision
-	b             *bytes.Buffer
-	width, height float64
-	x, y          scale
-	runs          bool // are drawn
-	links         bool // to the rows of the table
-	colors        dimension
-	shapes        dimension
-	taken         []rect // by marks and names
+	plate
+	runs   bool // are drawn
+	links  bool // to the rows of the table
+	colors dimension
+	shapes dimension
 }
 
 // dimension is a property by whose values marks are told apart.
@@ -83,7 +78,7 @@ func (d *decision) dimensions() (out []dimension) {
 }
 
 func (d *decision) draw(width, height float64, links bool) *canvas {
-	c := &canvas{decision: d, b: &bytes.Buffer{}, width: width, height: height, links: links}
+	c := &canvas{decision: d, plate: newPlate(width, height), links: links}
 	if dims := d.dimensions(); len(dims) > 0 {
 		c.colors = dims[0]
 		if len(dims) > 1 && len(dims[1].values) <= mostShapes {
@@ -96,7 +91,7 @@ func (d *decision) draw(width, height float64, links bool) *canvas {
 	}
 	c.runs = n <= mostPoints
 	c.x, c.y = c.scales()
-	c.grid()
+	c.grid(c.axis(), "throughput, Gbit/s")
 	c.front()
 	for _, f := range []bool{false, true} { // the frontier on top
 		for i := range d.marks {
@@ -111,20 +106,13 @@ func (d *decision) draw(width, height float64, links bool) *canvas {
 
 // inPage renders the drawing as an element of the page.
 func (c *canvas) inPage(class string) template.HTML {
-	return template.HTML(
-		fmt.Sprintf(
-			`<svg class="decision %s" viewBox="0 0 %g %g" role="img" aria-label="Throughput against %s">%s</svg>`,
-			class, c.width, c.height, c.axis(), c.b))
+	return c.plate.inPage(class, "Throughput against "+c.axis(), c.caption())
 }
 
 // file renders the drawing as a file of its own, which is dark where the viewer's page is.
 func (c *canvas) file() []byte {
 	key, height := c.key()
-	return fmt.Appendf(nil, `<?xml version="1.0"?>
-<svg xmlns="http://www.w3.org/2000/svg" class="decision" viewBox="0 0 %g %g" width="%g" height="%g" `+
-		`font-family="system-ui, sans-serif"><style>%s</style>`+
-		`<rect class="paper" width="100%%" height="100%%"/>%s%s</svg>
-`, c.width, c.height+height, c.width, c.height+height, chartStyle, c.b, key)
+	return c.plate.file("Throughput against "+c.axis(), c.caption(), key, height)
 }
 
 // px formats a coordinate, to a tenth.

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/zcbench/zcbench/results/stat"
@@ -22,20 +21,24 @@ func (c *canvas) scales() (x, y scale) {
 			s := of(&c.marks[i])
 			lo, hi = min(lo, s.Min), max(hi, s.Max)
 		}
-		pad := (hi - lo) * .06
-		if hi-lo < 1e-9*hi || pad == 0 { // no drawing tells them apart
-			pad = max(hi*.05, 1e-9)
-		}
-		if lo < .5*hi {
-			return 0, hi + pad
-		}
-		return lo - pad, hi + pad
+		return room(lo, hi)
 	}
 	x.lo, x.hi = span(func(m *mark) *stat.Summary { return m.x })
 	y.lo, y.hi = span(func(m *mark) *stat.Summary { return m.y })
-	x.from, x.to = 46, c.width-14
-	y.from, y.to = c.height-42, 22
+	c.place(&x, &y)
 	return x, y
+}
+
+// room extends an axis beyond its values, and to 0 where that does not crowd them.
+func room(lo, hi float64) (from, to float64) {
+	pad := (hi - lo) * .06
+	if hi-lo < 1e-9*hi || pad == 0 { // no drawing tells them apart
+		pad = max(hi*.05, 1e-9)
+	}
+	if lo < .5*hi {
+		return 0, hi + pad
+	}
+	return lo - pad, hi + pad
 }
 
 // note warns that an axis does not begin at 0.
@@ -67,21 +70,4 @@ func steps(lo, hi float64, about int) (out []float64) {
 		}
 	}
 	return out
-}
-
-func (c *canvas) grid() {
-	p := c.b
-	p.WriteString(`<g class="grid">`)
-	for _, v := range steps(c.y.lo, c.y.hi, int(c.height/55)) {
-		y := c.y.at(v)
-		fmt.Fprintf(p, `<path d="M%s %sH%s"/><text x="%s" y="%s" text-anchor="end">%s</text>`, px(c.x.from), px(y),
-			px(c.x.to), px(c.x.from-6), px(y+3.8), short(v))
-	}
-	for _, v := range steps(c.x.lo, c.x.hi, int(c.width/80)) {
-		x := c.x.at(v)
-		fmt.Fprintf(p, `<path d="M%s %sV%s"/><text x="%s" y="%s" text-anchor="middle">%s</text>`, px(x), px(c.y.from),
-			px(c.y.to), px(x), px(c.y.from+16), short(v))
-	}
-	fmt.Fprintf(p, `<text class="axis" x="2" y="12">throughput, Gbit/s%s</text><text class="axis" x="%s" y="%s" `+
-		`text-anchor="end">%s%s</text></g>`, c.y.note(), px(c.x.to), px(c.y.from+34), c.axis(), c.x.note())
 }

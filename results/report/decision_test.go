@@ -31,7 +31,7 @@ func TestFrontier(t *testing.T) {
 		for i := range 2 + rng.IntN(12) {
 			cells = append(cells, made(fmt.Sprint("m", i), 10+90*rng.Float64(), .2+rng.Float64()))
 		}
-		d := Summarize(plantest.Journal(seed, 6, cells...)).decision
+		d := Summarize(plantest.Journal(seed, 6, cells...)).decisions[0]
 		if d == nil || len(d.marks) != len(cells) {
 			t.Fatalf("%d: %+v", seed, d)
 		}
@@ -52,19 +52,20 @@ func TestFrontier(t *testing.T) {
 func TestDecisionAxis(t *testing.T) {
 	watts := func(c plantest.Cell, w float64) plantest.Cell { c.Watts = w; return c }
 	axis := func(cells ...plantest.Cell) string {
-		d := Summarize(plantest.Journal(1, 6, cells...)).decision
-		if d == nil {
-			return ""
+		var out []string
+		for _, d := range Summarize(plantest.Journal(1, 6, cells...)).decisions {
+			out = append(out, fmt.Sprint(d.axis(), " ", len(d.marks)))
 		}
-		return fmt.Sprint(d.axis(), " ", len(d.marks))
+		return strings.Join(out, ", ")
 	}
 	paced := made("paced", 10, 1)
 	paced.PaceBitsPS = 10e9
 	for want, got := range map[string]string{
-		"watts of both hosts 2":      axis(watts(made("a", 10, 1), 100), watts(made("b", 20, 1), 90)),
-		"busy cores of both hosts 2": axis(watts(made("a", 10, 1), 100), made("b", 20, 1)),
-		"busy cores of both hosts 1": axis(made("a", 10, 1), paced),
-		"":                           axis(plantest.Cell{Cell: plantest.Modes("a", "tcp")}),
+		"watts of both hosts 2, busy cores of both hosts 2": axis(watts(made("a", 10, 1), 100),
+			watts(made("b", 20, 1), 90)),
+		"busy cores of both hosts 2, watts of both hosts 1": axis(watts(made("a", 10, 1), 100), made("b", 20, 1)),
+		"busy cores of both hosts 1":                        axis(made("a", 10, 1), paced),
+		"":                                                  axis(plantest.Cell{Cell: plantest.Modes("a", "tcp")}),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -77,7 +78,7 @@ func TestDecisionAxis(t *testing.T) {
 			r.SUT.PowerScope, r.TG.PowerScope = "wall", "wall"
 		}
 	}
-	if d := Summarize(j).decision; d.axis() != "busy cores of both hosts" {
+	if d := Summarize(j).decisions[0]; d.axis() != "busy cores of both hosts" {
 		t.Errorf("of two instruments: %s", d.axis())
 	}
 }
@@ -97,7 +98,7 @@ func TestDecisionDrawing(t *testing.T) {
 	one := []plantest.Cell{{Cell: plantest.Modes("tcp", "tcp"), Gbps: 10, Cores: 1, TGCores: 1}}
 	for name, j := range map[string]results.Journal{"many": plantest.Journal(1, 7, cells...),
 		"one": plantest.Journal(1, 1, one...)} {
-		d := Summarize(j).decision
+		d := Summarize(j).decisions[0]
 		for _, c := range []*canvas{d.draw(wideWidth, wideHeight, true), d.draw(narrowWidth, narrowHeight, true)} {
 			text := string(c.inPage("x"))
 			wellFormed(t, name, text)
@@ -141,7 +142,7 @@ func TestNamesApart(t *testing.T) {
 	for i := range 20 {
 		cells = append(cells, made(fmt.Sprint("mode-", i), 50+float64(i%3), 1+float64(i%4)/100))
 	}
-	c := Summarize(plantest.Journal(1, 6, cells...)).decision.draw(narrowWidth, narrowHeight, true)
+	c := Summarize(plantest.Journal(1, 6, cells...)).decisions[0].draw(narrowWidth, narrowHeight, true)
 	names := c.taken[len(c.marks):] // the marks are first
 	if len(names) == 0 {
 		t.Error("no mark has a name")
@@ -180,7 +181,7 @@ func TestStepsOfNothing(t *testing.T) {
 			}
 		}
 		d := &decision{marks: []mark{{x: &stat.Summary{Min: base, Max: hi}, y: &stat.Summary{Min: base, Max: hi}}}}
-		if x, _ := (&canvas{decision: d, width: 400, height: 300}).scales(); x.hi-x.lo < .05*base {
+		if x, _ := (&canvas{decision: d, plate: plate{width: 400, height: 300}}).scales(); x.hi-x.lo < .05*base {
 			t.Errorf("%g: an axis from %g to %g", base, x.lo, x.hi)
 		}
 	}
@@ -190,7 +191,7 @@ func TestStepsOfNothing(t *testing.T) {
 func TestDecisionNamesTheRest(t *testing.T) {
 	paced, costless, trips, evil := made("paced", 10, 1), made("b", 20, 0), made("c", 1, 1), made("\u202eevil", 30, 1)
 	paced.PaceBitsPS, trips.TX, costless.TGCores = 10e9, "rr", 0
-	c := Summarize(plantest.Journal(1, 6, made("a", 10, 1), evil, paced, costless, trips)).decision.draw(wideWidth,
+	c := Summarize(plantest.Journal(1, 6, made("a", 10, 1), evil, paced, costless, trips)).decisions[0].draw(wideWidth,
 		wideHeight, true)
 	for _, want := range []string{"1 cell has no busy cores of both hosts and is not shown: b/tcp.",
 		"1 cell moves packets or makes round trips and is not shown: c/rr."} {
@@ -212,9 +213,9 @@ func TestDecisionNamesTheRest(t *testing.T) {
 func TestPageOrder(t *testing.T) {
 	page := htmlPage(t, demo())
 	at := 0
-	for _, mark := range []string{`<section class="answer" id="answer">`, `<figure class="chart" id="decision">`,
+	for _, mark := range []string{`<section class="answer" id="answer">`, `<figure class="chart" id="cost_rate">`,
 		`id="short"`, `<p class="dim doubt">`, `<details class="part" id="sentences">`, "<h2>Results</h2>",
-		"<h2>Runs without a number</h2>", "<h2>Comparisons</h2>", "<h2>Plots</h2>",
+		"<h2>Runs without a number</h2>", `<figure class="chart" id="decision">`, "<h2>Comparisons</h2>", "<h2>Plots</h2>",
 		"<h2>Environment</h2>"} {
 		i := strings.Index(page[at:], mark)
 		if i < 0 {

@@ -30,7 +30,7 @@ var pageScript string
 // names come from other machines.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText +
-		flowsText + costText + probeText + flameText + whyText + tripsText + alongText))
+		flowsText + costText + probeText + flameText + whyText + tripsText + alongText + costRateText))
 })
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and
@@ -51,15 +51,16 @@ type view struct {
 	Plots   []plotView
 	Against []againstView
 
-	Short    *shortView    // the answer
-	Told     []toldView    // all sentences
-	Decision *decisionView // nil: there is none
-	Style    template.CSS
-	Script   template.JS
-	Gates    []string
-	Probes   probeView
-	Whys     whySection
-	Packets  []packetView // of cells that move such
+	Short     *shortView // the answer
+	Told      []toldView // all sentences
+	Rates     []rateView // cost against rate
+	Decisions []decisionView
+	Style     template.CSS
+	Script    template.JS
+	Gates     []string
+	Probes    probeView
+	Whys      whySection
+	Packets   []packetView // of cells that move such
 }
 
 type plotView struct {
@@ -114,14 +115,16 @@ func newView(s *Summary, figures []Figure) view {
 	}
 	v.Facts = factRows(s.SUT, s.TG)
 	for _, f := range figures {
-		if f.Name == decisionName {
-			continue // it stands above
+		if !bySelf(f.Name) {
+			v.Plots = append(v.Plots, plotView{f.Title, f.Caption, template.HTML(f.Inline())})
 		}
-		v.Plots = append(v.Plots, plotView{f.Title, f.Caption, template.HTML(f.Inline())})
 	}
 	v.Against = againstRows(s.Compared)
 	v.Short = newShortView(s.Brief)
-	v.Told, v.Decision = toldViews(s.Answer), newDecisionView(s.decision)
+	v.Told, v.Rates = toldViews(s.Answer), rateViews(s.CostRate)
+	for _, d := range s.decisions {
+		v.Decisions = append(v.Decisions, newDecisionView(d))
+	}
 	v.Style, v.Script = template.CSS("\n"+chartStyle+pageStyle), template.JS("\n"+pageScript)
 	v.Gates = gateLines(s.Header.Plan)
 	v.Probes = newProbeView(s.Cells)

@@ -44,8 +44,8 @@ var (
 	gridTint = color.NRGBA{0xd5, 0xda, 0xe1, 0xff}
 )
 
-// Figures draws what was measured: a plot of which no cell has a figure is left
-// out. The decision's chart comes first; the page has it in another form.
+// Figures draws what was measured: a plot of which no cell has a figure is left out. Cost against
+// rate comes first, then the decision's chart; the page has these in another form.
 //
 // Of more than 1,000 cells the first are drawn, and the captions say so.
 func Figures(s *Summary) ([]Figure, error) {
@@ -54,7 +54,7 @@ func Figures(s *Summary) ([]Figure, error) {
 	out, err := figures(s)
 	if text := firstOf(mostDrawn, all); text != "" {
 		for i := range out {
-			if out[i].Name != decisionName { // which says it by itself
+			if !bySelf(out[i].Name) {
 				out[i].Caption += " " + text
 			}
 		}
@@ -62,12 +62,19 @@ func Figures(s *Summary) ([]Figure, error) {
 	return out, err
 }
 
+// bySelf reports whether a figure says by itself what it leaves out: it does not stand among the
+// page's plots.
+func bySelf(name string) bool {
+	return strings.HasPrefix(name, decisionName) || strings.HasSuffix(name, "cost_rate") || strings.HasPrefix(name,
+		"roi_")
+}
+
 func figures(s *Summary) ([]Figure, error) {
 	labels, letters := plotLabels(s.Cells), newLettering(plot.DefaultTextHandler)
 	var out []Figure
-	if d := s.decision; d != nil {
+	for _, d := range s.decisions {
 		c := d.draw(fileWidth, fileHeight, false)
-		out = append(out, Figure{Name: decisionName, Title: "Throughput against " + d.axis(), Caption: c.caption(),
+		out = append(out, Figure{Name: d.file, Title: "Throughput against " + d.axis(), Caption: c.caption(),
 			SVG: c.file()})
 	}
 	for _, f := range []struct {
@@ -82,11 +89,6 @@ func figures(s *Summary) ([]Figure, error) {
 			(*chart).cpu},
 		{Figure{Name: "cost", Title: "CPU time per data, SUT", Caption: "Busy nanoseconds per 1000 bytes."},
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.NsPerKB }) }},
-		{Figure{Name: "roi_cpu", Title: "Return on CPU, SUT", Caption: "(Gbit/s)² per busy core."},
-			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.ROICPU }) }},
-		{Figure{Name: "roi_power", Title: "Return on power, SUT", Caption: "(Gbit/s)² per watt, as measured by " +
-			powerBy(s.Cells) + "."},
-			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.ROIPower }) }},
 		{Figure{Name: "zerocopy", Title: "Proof of zero copy", Caption: "Percent of the payload of ok runs: " +
 			"delivered or sent without a copy (green), copied (red), in the packet's linear part, a copy too " +
 			"(orange). The upper bar of a cell is the receiver's, the lower the sender's."},
@@ -110,6 +112,7 @@ func figures(s *Summary) ([]Figure, error) {
 		f.SVG = svg
 		out = append(out, f.Figure)
 	}
+	out = slices.Concat(costRateFigures(s.CostRate), out, s.ROI.figures())
 	rates, err := rateFigures(s.Cells)
 	if err != nil {
 		return nil, err

@@ -64,13 +64,6 @@ func rateFigures(cells []Cell) (out []Figure, err error) {
 		Figure
 		cost func(*Cell) *stat.Summary
 	}{
-		{Figure{Name: "cost_rate", Title: "CPU time per data against throughput, SUT",
-			Caption: "Busy nanoseconds per 1000 bytes over delivered Gbit/s; one curve per mode, one point per " +
-				"load, medians. Compare costs where both curves cover the same rate."},
-			func(c *Cell) *stat.Summary { return c.SUT.NsPerKB }},
-		{Figure{Name: "tg_cost_rate", Title: "CPU time per data against throughput, TG",
-			Caption: "The same of the sender, with the wake-ups of its pace (pace_waits)."},
-			func(c *Cell) *stat.Summary { return c.TG.NsPerKB }},
 		{Figure{Name: "energy_rate", Title: "Energy per data against throughput, SUT",
 			Caption: "Joule per 1e9 bytes, gross, over delivered Gbit/s, as measured by " + powerBy(cells) + "."},
 			func(c *Cell) *stat.Summary { return c.SUT.JoulePerGB }},

@@ -118,7 +118,7 @@ function told(chart) {
     const show = () => {
       tip.textContent = text;
       tip.hidden = false;
-      const at = mark.querySelector(".s").getBoundingClientRect(), room = document.documentElement.clientWidth;
+      const at = (mark.querySelector(".s") || mark).getBoundingClientRect(), room = document.documentElement.clientWidth;
       const left = Math.max(8, Math.min(at.right + 12, room - tip.offsetWidth - 8));
       const below = left < at.right + 4 ? at.bottom + 10 : at.top;
       tip.style.left = left + scrollX + "px";

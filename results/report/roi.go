@@ -28,6 +28,10 @@ type roi struct {
 	// Sensitivity has a table for each side and cost by which at least two cells
 	// can be ordered.
 	Sensitivity []Sensitivity `json:"sensitivity,omitempty"`
+	// Charts are what is drawn, with the exponents that were asked for.
+	Charts []roiChart `json:"charts,omitempty"`
+
+	groups []*cellRuns // all, also those without a return
 }
 
 // roiCell is a cell's returns by side; a missing one was not measured.

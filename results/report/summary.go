@@ -48,6 +48,9 @@ type Summary struct {
 	SUT Machine `json:"sut"` // the receivers' host
 	TG  Machine `json:"tg"`  // the senders' host
 
+	// CostRate is what a GB of payload costs each end, over the rate.
+	CostRate []costRate `json:"cost_rate,omitempty"`
+
 	ROI *roi `json:"roi,omitempty"`
 	// Flows are how cells with several flows do by their number; nil: none has.
 	Flows []flowCurve `json:"flows,omitempty"`
@@ -72,7 +75,7 @@ type Summary struct {
 	Top    int     `json:"-"`
 	Flames *Flames `json:"-"` // nil: no run has a profile, or nobody has drawn them
 
-	decision *decision // nil: no cell has a cost
+	decisions []*decision // none: no cell has a cost
 }
 
 // Cell is one row of the table.
@@ -180,6 +183,10 @@ func Summarize(j results.Journal) *Summary {
 		s.Answers = s.Brief.Findings
 	}
 	s.ROI, s.Calibrations = roiOf(returning(groups), q), calibrations(&j)
+	if s.ROI != nil {
+		s.ROI.groups = groups
+	}
+	s.UseExponents(Exponents{})
 	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
 	s.Along, s.LossFree = alongOf(groups, s.Cells), lossFreeOf(groups, s.Cells)
@@ -193,7 +200,8 @@ func Summarize(j results.Journal) *Summary {
 	}
 	s.Notes = notes(j.Records, s.Cells)
 	s.Why, s.WhyMore = whyOf(s.Compared)
-	s.decision = decisionOf(groups, s.Cells)
+	s.decisions = decisionsOf(groups, s.Cells)
+	s.CostRate = costRatesOf(groups, s.Cells)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s

@@ -84,6 +84,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeTrips(b, s.Trips)
 	writeAlong(b, s.Along)
 	writeFlows(b, s.Flows)
+	writeCostRates(b, s.CostRate)
 	writeROI(b, s.ROI)
 	writeLadders(b, s.Ladders)
 	writeCosts(b, s.Costs)

@@ -163,7 +163,7 @@ func TestLooks(t *testing.T) {
 					Charts     []string // that are shown
 					Letter     float64  // height of the chart's smallest
 				}
-				p.Eval(`(() => { const on = [...document.querySelectorAll(".chart svg.decision")].filter(s => s.getBoundingClientRect().width > 0);
+				p.Eval(`(() => { const on = [...document.querySelectorAll("#cost_rate svg.decision")].filter(s => s.getBoundingClientRect().width > 0);
 					return { Background: getComputedStyle(document.body).backgroundColor, Charts: on.map(s => s.classList[1]),
 						Letter: Math.min(...on.flatMap(s => [...s.querySelectorAll("text")].map(x => x.getBoundingClientRect().height))) }; })()`, &seen)
 				background[dark] = seen.Background
@@ -276,6 +276,7 @@ func TestMarks(t *testing.T) {
 		p := b.Open(path, v)
 		p.View(views[1].View) // to ask the page
 		var at struct{ X, Y float64 }
+		p.Eval(`document.getElementById("decision").closest("details").open = true`, nil)
 		p.Eval(`(() => { const m = document.querySelector(".broad a.best .s"); m.scrollIntoView({ block: `+
 			`"center" }); const r = m.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height `+
 			`/ 2 }; })()`, &at)
@@ -284,8 +285,8 @@ func TestMarks(t *testing.T) {
 			Runs, Tip, Title string
 			Dots             int
 		}
-		p.Eval(`(() => { const m = document.querySelector(".broad a.best"), tip = document.querySelector(".tip"), title = m.querySelector("title"), runs = m.querySelector(".runs");
-			return { Runs: getComputedStyle(runs).visibility, Dots: runs.getAttribute("d").split("M").length - 1, Tip: tip && !tip.hidden ? tip.textContent : "", Title: title ? title.textContent : "" }; })()`, &seen)
+		p.Eval(`(() => { const m = document.querySelector(".broad a.best"), tip = document.querySelector(".tip:not([hidden])"), title = m.querySelector("title"), runs = m.querySelector(".runs");
+			return { Runs: getComputedStyle(runs).visibility, Dots: runs.getAttribute("d").split("M").length - 1, Tip: tip ? tip.textContent : "", Title: title ? title.textContent : "" }; })()`, &seen)
 		words := seen.Tip
 		if !script {
 			words = seen.Title

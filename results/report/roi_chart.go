@@ -31,6 +31,7 @@ type roiChart struct {
 	M     float64      `json:"m"`
 	Cells []roiBars    `json:"cells"`
 
+	by      string // what measured the watts
 	without string // which cells have no bars, and why
 }
 
@@ -59,6 +60,7 @@ func (r *roi) chart(e Exponents, cells []Cell, returnless string) {
 	r.Charts = nil
 	labels := fullLabels(r.groups, cells)
 	for _, c := range []roiChart{{Cost: results.CostCPU, N: e.N, M: 1}, {Cost: results.CostPower, N: e.N, M: e.M}} {
+		c.by = powerBy(cells)
 		some, none := false, []string(nil)
 		for i, g := range r.groups {
 			switch b := g.bars(&c); {
@@ -165,7 +167,7 @@ func (c *roiChart) caption() string {
 	if c.Cost == results.CostCPU {
 		text += "ΣC the busy cores, of all CPUs"
 	} else {
-		text += "P the watts, gross"
+		text += "P the watts, gross, as measured by " + c.by
 	}
 	text += ": of the receiver, of the sender, and of both hosts together. Longer is better. A bar is the median of " +
 		"the runs, the line its 95 % interval"

@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -306,7 +307,8 @@ func linkWatch(t *testing.T, end veth.End) func() int {
 }
 
 // Two equal cells in turns, start by start: how far the ratios of their rates and CPU times are
-// from 1. ZCBENCH_STARTS says how many; the shorter ones are of make test.
+// from 1. ZCBENCH_STARTS says how many of 1 s; shorter ones are of make test. CPU time is exact
+// where root asks.
 func TestIntegrationTurnsOfEqual(t *testing.T) {
 	kind.Timed(t)
 	r := newRig(t)
@@ -315,7 +317,7 @@ func TestIntegrationTurnsOfEqual(t *testing.T) {
 	runs := r.inTurns(a, b)
 	starts, _ := strconv.Atoi(os.Getenv("ZCBENCH_STARTS"))
 	if starts > 0 {
-		r.Runner.Opt.Turn, r.Runner.Opt.Duration = 60*time.Millisecond, time.Second
+		r.Runner.Opt.Duration = time.Second
 	}
 	var rates, costs []float64
 	for n := range max(starts, 6) {
@@ -331,6 +333,12 @@ func TestIntegrationTurnsOfEqual(t *testing.T) {
 			by[recs[i].Cell.ID] = &recs[i]
 		}
 		x, y := &by["a"].SUT, &by["b"].SUT
+		for _, h := range []*results.Host{x, y, &by["a"].TG, &by["b"].TG} {
+			i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "cpu_busy_cores" })
+			if i >= 0 && h.Metrics[i].Source != measure.ByTasks {
+				t.Errorf("start %d: CPU time is of %s", n, h.Metrics[i].Source)
+			}
+		}
 		if by["a"].Verdict != results.OK || by["b"].Verdict != results.OK {
 			continue
 		}

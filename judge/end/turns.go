@@ -34,9 +34,6 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 	t := e.Turns
 	switch {
 	case t == nil: // it has none
-	case 2*t.Unsettled > t.Turns: // not disturbed: it would be so again
-		found = Finding{Reason: fmt.Sprintf("in %d of %d turns nothing had come when the flow was to be at its pace: "+
-			"the path's delay is longer than a turn settles", t.Unsettled, t.Turns), Fix: settleFix}
 	case t.tooFew():
 		found = Finding{Disturbed: true, Reason: fmt.Sprintf("%d of %d turns cannot count: the rate of %d and the CPU "+
 			"time of %d were read late, and in %d came bytes of other cells' turns", t.LeftOut, t.Turns, t.Missed,
@@ -44,6 +41,9 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 		if t.Crowded > max(t.Missed, t.LateCPU) {
 			found.Fix = crowdedFix
 		}
+	case 2*t.Unsettled > t.Turns: // not disturbed: it would be so again
+		found = Finding{Reason: fmt.Sprintf("in %d of %d turns nothing had come when the flow was to be at its pace: "+
+			"the path's delay is longer than a turn settles", t.Unsettled, t.Turns), Fix: settleFix}
 	case e.Window.Bytes > 0 && t.Paced == 0: // of a window without bytes [Evidence.window] tells
 		found = Finding{Reason: "nothing passed in the parts of turns that tell the rate", Fix: settleFix}
 	case float64(t.Paced) < leastPaced*float64(e.Window.Bytes):

@@ -409,7 +409,7 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 	if of == nil {
 		t.Fatalf("no calibrating start was left alone: %s", recs[0].Reason)
 	}
-	share := of.Share(50)
+	share, told := of.Share(50), 0
 	for _, rec := range recs {
 		t.Logf("%s, start %d: %.4g of %.4g Gbit/s, %s %s", rec.Cell.ID, rec.Rep, gbpsOf(&rec),
 			float64(rec.Cell.PaceBitsPS)/1e9, rec.Verdict, rec.Reason)
@@ -437,6 +437,7 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 		if !paced {
 			continue
 		}
+		told++
 		d := rec.SUT.Delivery
 		t.Logf("%+.2f %% from its pace of %.4g Gbit/s, p99 of delivery %.0f us of %d", 100**rec.PaceError(),
 			float64(rec.Cell.PaceBitsPS)/1e9, *d.P99Us, d.Count)
@@ -448,6 +449,9 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 		if d.Count < 1500 || d.Count > 3500 || *d.P50Us > 5e3 {
 			t.Errorf("%s: %d pieces were timed, half of them within %g us", rec.Cell.ID, d.Count, *d.P50Us)
 		}
+	}
+	if told == 0 {
+		t.Error("something else disturbed each start")
 	}
 }
 

@@ -345,17 +345,20 @@ func checkAlone(t *testing.T, looks []turnsLook, queues []int) {
 	}
 }
 
-// checkAsleep holds that there is a thread which often runs while the queue receives, and not in
-// others' turns.
+// checkAsleep holds that there is a thread which often runs while the queue receives, and in others'
+// turns is woken by nothing but signals of Go's runtime, at most a hundred a second.
 func checkAsleep(t *testing.T, looks []turnsLook, rx string, queue int) {
 	t.Helper()
-	// A few may be of signals, and of a turn's edge that lies between two looks.
-	const often, seldom = 20, 4
+	const (
+		often   = 20
+		signals = 6 // between two looks
+		more    = 5 // so many times as often it runs in its turns
+	)
 	off, best := 0, "none"
 	for tid := range looks[len(looks)-1].threads {
 		on, idle := uint64(0), uint64(0)
 		off = 0
-		began := false
+		began, own := false, 0
 		for i := 1; i < len(looks); i++ {
 			now, was := looks[i].threads[tid], looks[i-1].threads[tid]
 			if was == 0 || now < was {
@@ -367,6 +370,7 @@ func checkAsleep(t *testing.T, looks []turnsLook, rx string, queue int) {
 			switch {
 			case grew(looks, i, queue):
 				on += now - was
+				own++
 			case !grew(looks, i-1, queue) && !grew(looks, i+1, queue) && others(looks, i, queue):
 				off++
 				idle += now - was
@@ -375,7 +379,8 @@ func checkAsleep(t *testing.T, looks []turnsLook, rx string, queue int) {
 		if on < often {
 			continue
 		}
-		if idle <= seldom && off > 0 {
+		if perLook := float64(idle) / float64(max(off, 1)); off > 0 && perLook <= signals &&
+			float64(on)/float64(own) >= more*perLook {
 			t.Logf("%s: its thread slept %d times in its turns, and %d times in %d looks of others'", rx, on, idle, off)
 			return
 		}

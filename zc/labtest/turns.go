@@ -345,8 +345,8 @@ func checkAlone(t *testing.T, looks []turnsLook, queues []int) {
 	}
 }
 
-// checkAsleep holds that there is a thread which often runs while the queue receives, and in others'
-// turns is woken by nothing but signals of Go's runtime, at most a hundred a second.
+// checkAsleep holds that there is a thread which often runs while the queue receives, and which in
+// others' turns is woken by nothing but signals of Go's runtime, at most a hundred a second.
 func checkAsleep(t *testing.T, looks []turnsLook, rx string, queue int) {
 	t.Helper()
 	const (

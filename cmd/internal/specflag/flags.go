@@ -292,7 +292,7 @@ func (f *Flags) asks() bool {
 		return false
 	}
 	other := func(role stream.Role, names []string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(tcpModes(role), n) })
+		return slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(TCPModes(role), n) })
 	}
 	return !other(stream.RX, f.manyRX) && !other(stream.TX, f.manyTX)
 }
@@ -307,7 +307,7 @@ func (f *Flags) ask() {
 	case len(f.manyTX) > 0:
 		q.TX = withUsual(f.manyTX)
 	default:
-		q.RX, q.TX = tcpModes(stream.RX), tcpModes(stream.TX)
+		q.RX, q.TX = TCPModes(stream.RX), TCPModes(stream.TX)
 	}
 	if c.Paced() {
 		q.Paces = nil
@@ -357,11 +357,11 @@ func (f *Flags) usual(role stream.Role) []string {
 	if f.Usual != "" {
 		return []string{f.Usual}
 	}
-	return tcpModes(role)
+	return TCPModes(role)
 }
 
-// tcpModes lists the modes of a role that a plan has unless it names some.
-func tcpModes(role stream.Role) (names []string) {
+// TCPModes lists the modes of a role that a plan has unless it names some.
+func TCPModes(role stream.Role) (names []string) {
 	for _, m := range modes.All {
 		if m.Role == role && m.Kind == stream.Stream && !m.Has(stream.RoundTrips) {
 			names = append(names, m.Name)

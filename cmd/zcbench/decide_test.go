@@ -25,8 +25,8 @@ func cellsIn(t *testing.T, out string) (ids []string) {
 	return ids
 }
 
-// mustTakeTurns holds that all that can run took turns, in so many starts of all, and that only what
-// else this machine does kept runs from counting.
+// mustTakeTurns holds that all that can run took turns, in so many starts of all, and that only
+// what else this machine does kept runs from counting.
 func mustTakeTurns(t *testing.T, out string, starts int) {
 	t.Helper()
 	last := 0

@@ -30,8 +30,8 @@ type Flags struct {
 	Cell plan.Cell // what was chosen; of the modes, if they are flags of one value
 	// Usual is the mode of each end where many may be named and none is; "": all of TCP.
 	Usual string
-	// Asks is what a plan asks of which the user names the modes of one end at most: of these, or of
-	// all of TCP. Nil: all pairs of modes are compared.
+	// Asks is what a plan asks of which the user names the modes of one end at most: of these, or
+	// of all of TCP. Nil: all pairs of modes are compared.
 	Asks *matrix.Question
 	// Without names options that the command has no flags of.
 	Without []string
@@ -297,8 +297,8 @@ func (f *Flags) asks() bool {
 	return !other(stream.RX, f.manyRX) && !other(stream.TX, f.manyTX)
 }
 
-// ask makes the cells of the question. Its application reads what it receives, from a buffer that it
-// reuses, unless the user says something else.
+// ask makes the cells of the question. Its application reads what it receives, from a buffer that
+// it reuses, unless the user says something else.
 func (f *Flags) ask() {
 	q, c := *f.Asks, f.Cell
 	switch {

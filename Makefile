@@ -41,7 +41,7 @@ build: ## build bin/zcbench, bin/zcrecv and bin/zcsend (static, both io_uring en
 	CGO_ENABLED=0 $(GO) build $(BUILD) -o bin/ $(PROGRAMS:%=./cmd/%)
 
 .PHONY: demo
-demo: build ## compare the TCP modes this kernel can run between two namespaces (root; two minutes), results in out/demo
+demo: build ## find out which way of receiving TCP to use, between two namespaces (root; 100 seconds), results in out/demo
 	@$(call aside,$(OUT))
 	bin/zcbench demo --out '$(OUT)'
 

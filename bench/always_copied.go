@@ -104,8 +104,8 @@ func leftOut(before, after []plan.Cell) string {
 		"--max-copied 100): " + strings.Join(ids, ", ")
 }
 
-// planTried keeps of the cells that are tried once one run, without a warm-up. Where cells take turns
-// that run is made by itself, before those that are compared.
+// planTried keeps of the cells that are tried once one run, without a warm-up. Where cells take
+// turns that run is made by itself, before those that are compared.
 func planTried(planned []matrix.Run, once func(plan.Cell) bool) (out []matrix.Run) {
 	n, turns := 0, slices.ContainsFunc(planned, func(p matrix.Run) bool { return p.Group > 0 })
 	for _, p := range planned {

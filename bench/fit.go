@@ -63,8 +63,8 @@ func (o *Options) fitTurns(window time.Duration, plan []matrix.Run, missing func
 	}
 }
 
-// refit gives n cells as many turns as the start has time for that was planned, where nobody asked for
-// a window: how long the pauses between turns are is learnt from start to start.
+// refit gives n cells as many turns as the start has time for that was planned, where nobody asked
+// for a window: how long the pauses between turns are is learnt from start to start.
 func (o *Options) refit(n int, window, drain, unsure time.Duration) time.Duration {
 	if !o.Fitted {
 		return window

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -15,6 +16,8 @@ type Outcome struct {
 	Expected        int // of the invalid ones, those that could not be anything else there
 	Spoilt          int // of the invalid ones, those that something else on the hosts spoilt, each time they were made
 	Nothing         int // cells that cannot run, where there is no other run
+	Unpaced         int // of the failed ones, those whose pace is a share of what nobody could measure
+	Unsteady        int // of the other invalid ones, those in turns that were what they say, where others count
 }
 
 // OutcomeOf counts the runs that count and went wrong, by their verdicts after the
@@ -27,18 +30,25 @@ func OutcomeOf(j results.Journal) (o Outcome) {
 			last[slot{r.Cell.Key(), r.Rep}] = r
 		}
 	}
-	unsupported := 0
+	unsupported, ok := 0, 0
 	for _, r := range last {
 		switch r.Verdict {
+		case results.OK:
+			ok++
 		case results.Failed:
 			o.Failed++
+			if r.Cell.PacePercent != 0 && r.Cell.PaceBitsPS == 0 {
+				o.Unpaced++
+			}
 		case results.Invalid:
 			o.Invalid++
-			if r.Expected {
+			switch {
+			case r.Expected:
 				o.Expected++
-			}
-			if r.Spoilt() {
+			case r.Spoilt():
 				o.Spoilt++
+			case r.Turns != nil && r.Gate != plan.ByProof:
+				o.Unsteady++
 			}
 		case results.Unsupported:
 			unsupported++
@@ -46,6 +56,9 @@ func OutcomeOf(j results.Journal) (o Outcome) {
 	}
 	if unsupported == len(last) {
 		o.Nothing = unsupported
+	}
+	if ok == 0 {
+		o.Unsteady = 0
 	}
 	return o
 }
@@ -76,9 +89,11 @@ func counted(n int, one, more string) string {
 func (o Outcome) Good() bool { return o.Failed+o.Invalid+o.Nothing == 0 }
 
 // AsDemo leaves out the runs that were expected to be invalid, and those that were spoilt: a
-// demo shows what runs here, also on a machine that has other work.
+// demo shows what runs here, also on a machine that has other work, or by a path that loses packets
+// and keeps no pace.
 func (o Outcome) AsDemo() Outcome {
-	o.Invalid -= o.Expected + o.Spoilt
-	o.Expected, o.Spoilt = 0, 0
+	o.Invalid -= o.Expected + o.Spoilt + o.Unsteady
+	o.Failed -= o.Unpaced
+	o.Expected, o.Spoilt, o.Unsteady, o.Unpaced = 0, 0, 0, 0
 	return o
 }

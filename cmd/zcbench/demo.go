@@ -24,8 +24,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// decideFlags are the flags of `zcbench decide`, and of `zcbench demo`, which is the same between two
-// namespaces of one machine.
+// decideFlags are the flags of `zcbench decide`, and of `zcbench demo`, which is the same between
+// two namespaces of one machine.
 type decideFlags struct {
 	specflag.Flags
 	out   string

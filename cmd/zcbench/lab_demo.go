@@ -10,12 +10,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/cmd/internal/specflag"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/lab"
 	"github.com/zcbench/zcbench/lab/guest"
@@ -102,7 +105,8 @@ func (d *labDemo) runAll(cmd *cobra.Command, args []string) error {
 	d.o.Args = append([]string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg",
 		"netns:" + guest.NSSender,
 		"--gate", "foreign_cores=off", // the NIC itself is a thread of the kernel
-		"--duration", "400ms", "--repetitions", "2", fmt.Sprintf("--json=%v", d.json)}, args...)
+		"--duration", "400ms", "--repetitions", "2", "--order", "blocks", fmt.Sprintf("--json=%v", d.json)},
+		append(allPairs(args), args...)...)
 	d.o.Stdout, d.o.Stderr = cli.Unfailing(cmd.OutOrStdout()), cli.Unfailing(cmd.ErrOrStderr())
 	d.o.Log = cmd.ErrOrStderr()
 	// In real time an emulated guest takes longer than a window to read its counters.
@@ -113,6 +117,17 @@ func (d *labDemo) runAll(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return &cli.StatusError{Status: exit, Err: err}
+}
+
+// allPairs are the flags that name all modes of TCP, of each end of which args name none.
+func allPairs(args []string) (out []string) {
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		flag := "--" + string(role)
+		if !slices.ContainsFunc(args, func(a string) bool { return a == flag || strings.HasPrefix(a, flag+"=") }) {
+			out = append(out, flag, strings.Join(specflag.TCPModes(role), ","))
+		}
+	}
+	return out
 }
 
 // runProof runs lab prove in the guest and shows what comes of it.

@@ -33,7 +33,8 @@ type Shape struct {
 	// FoldCopied does so with a mode that cannot but copy on the path, and it is run once, unless
 	// the plan's gates let copied payload count.
 	FoldCopied bool `json:"fold_copied,omitempty"`
-	// SplitHeaders does what [Spec.SplitHeaders] does, where a mode that takes a queue over can run.
+	// SplitHeaders does what [Spec.SplitHeaders] does, where a mode that takes a queue over can
+	// run.
 	SplitHeaders bool `json:"split_headers,omitempty"`
 	// NoteMTU gives the records the path's MTU, where their cells say nothing of it.
 	NoteMTU bool `json:"note_mtu,omitempty"`

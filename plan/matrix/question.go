@@ -28,8 +28,8 @@ const (
 	usualMode     = "tcp" // that others are compared with
 )
 
-// Ask makes the cells of a question. All else that can be chosen they have of common; who never gets
-// the payload touches none, and is a bound: at capacity alone.
+// Ask makes the cells of a question. All else that can be chosen they have of common; who never
+// gets the payload touches none, and is a bound: at capacity alone.
 func (s *Spec) Ask(q Question, common plan.Cell) {
 	s.Cells, s.About = nil, []string{"rx", "tx"}
 	for _, flows := range q.Flows {
@@ -93,7 +93,8 @@ func (s *Spec) declare() {
 	s.Base, s.Primary = &base, nil
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if receivers := c.RX != base.RX && c.TX == base.TX && !unread(c); receivers || unread(&base) && c.TX != base.TX {
+		receivers := c.RX != base.RX && c.TX == base.TX && !unread(c)
+		if receivers || unread(&base) && c.TX != base.TX {
 			s.Primary = append(s.Primary, c.ID)
 		}
 	}
@@ -141,8 +142,8 @@ func (s *Spec) SplitHeaders(hwGRO bool) {
 	}
 }
 
-// TakeTurns lets the cells take turns, where several of them can, and otherwise returns why not, as a
-// part of a sentence, and leaves the order as it was.
+// TakeTurns lets the cells take turns, where several of them can, and otherwise returns why not, as
+// a part of a sentence, and leaves the order as it was.
 func (s *Spec) TakeTurns() (why string) {
 	was := s.Order
 	s.Order = turns

@@ -21,8 +21,8 @@ func asked(q Question) *Spec {
 
 func cellsOf(s *Spec) string { return strings.Join(ids(s), ", ") }
 
-// A question is two plans: receivers with a sender that is no limit, at capacity and at equal rates,
-// and senders with a receiver that is none. All of them can take turns with each other.
+// A question is two plans: receivers with a sender that is no limit, at capacity and at equal
+// rates, and senders with a receiver that is none. All of them can take turns with each other.
 func TestAsk(t *testing.T) {
 	s := asked(Question{RX: []string{"tcp", "tcp-trunc", "uring"}, TX: []string{"tcp", "sendfile", "uring"},
 		Paces: []int{50}, Flows: []int{1}})

@@ -30,8 +30,8 @@ type Flags struct {
 	Cell plan.Cell // what was chosen; of the modes, if they are flags of one value
 	// Usual is the mode of each end where many may be named and none is; "": all of TCP.
 	Usual string
-	// Asks is what a plan asks of which the user names the modes of one end at most: of these, or of
-	// all of TCP. Nil: all pairs of modes are compared.
+	// Asks is what a plan asks of which the user names the modes of one end at most: of these, or
+	// of all of TCP. Nil: all pairs of modes are compared.
 	Asks *matrix.Question
 	// Without names options that the command has no flags of.
 	Without []string
@@ -292,13 +292,13 @@ func (f *Flags) asks() bool {
 		return false
 	}
 	other := func(role stream.Role, names []string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(tcpModes(role), n) })
+		return slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(TCPModes(role), n) })
 	}
 	return !other(stream.RX, f.manyRX) && !other(stream.TX, f.manyTX)
 }
 
-// ask makes the cells of the question. Its application reads what it receives, from a buffer that it
-// reuses, unless the user says something else.
+// ask makes the cells of the question. Its application reads what it receives, from a buffer that
+// it reuses, unless the user says something else.
 func (f *Flags) ask() {
 	q, c := *f.Asks, f.Cell
 	switch {
@@ -307,7 +307,7 @@ func (f *Flags) ask() {
 	case len(f.manyTX) > 0:
 		q.TX = withUsual(f.manyTX)
 	default:
-		q.RX, q.TX = tcpModes(stream.RX), tcpModes(stream.TX)
+		q.RX, q.TX = TCPModes(stream.RX), TCPModes(stream.TX)
 	}
 	if c.Paced() {
 		q.Paces = nil
@@ -357,11 +357,11 @@ func (f *Flags) usual(role stream.Role) []string {
 	if f.Usual != "" {
 		return []string{f.Usual}
 	}
-	return tcpModes(role)
+	return TCPModes(role)
 }
 
-// tcpModes lists the modes of a role that a plan has unless it names some.
-func tcpModes(role stream.Role) (names []string) {
+// TCPModes lists the modes of a role that a plan has unless it names some.
+func TCPModes(role stream.Role) (names []string) {
 	for _, m := range modes.All {
 		if m.Role == role && m.Kind == stream.Stream && !m.Has(stream.RoundTrips) {
 			names = append(names, m.Name)

@@ -286,8 +286,8 @@ func (r *run) host() results.Host {
 	r.turns.between(&r.from, &r.to)
 	rows, change := counter.Delta(r.from.host, r.to.host)
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), r.ofInterface(&h, rows, change.Idle),
-		r.turns.leftOut(), h.Metrics)
-	r.warnings = append(r.warnings, change.Warnings...)
+		r.turns.metrics(), h.Metrics)
+	r.warnings = slices.Concat(r.warnings, r.turns.warnings(), change.Warnings)
 	h.Metrics = append(h.Metrics, change.Background(r.flowCPUs(change))...)
 	enterCounters(&h, change.Figures())
 	r.change = change

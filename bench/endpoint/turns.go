@@ -39,6 +39,8 @@ type turnReader struct {
 	whole uint64
 	err   error
 
+	buffer  int     // receive buffer of the flow with the largest, bytes, as it was held
+	unheld  error   // why it was not
 	drained []int64 // of each turn: after how long it was at rest
 }
 
@@ -87,12 +89,17 @@ func (t *turnReader) read(ctx context.Context) {
 	if t.err != nil {
 		return
 	}
-	for _, at := range t.sch.AtNs {
-		if at < t.run.sch.FromNs {
-			continue // the flow gets under way
+	for i, at := range t.sch.AtNs {
+		if at >= t.run.sch.FromNs {
+			t.err = t.turn(ctx, at)
+		} else if i == 0 { // the flow gets under way
+			t.err = t.napUntil(ctx, at+t.sch.OnNs-lateRead.Nanoseconds())
 		}
-		if t.err = t.turn(ctx, at); t.err != nil {
+		if t.err != nil {
 			return
+		}
+		if i == 0 {
+			t.holdBuffers()
 		}
 	}
 }
@@ -332,7 +339,7 @@ func (t *turnReader) scale(h *results.Host, wallS float64) {
 }
 
 // leftOut tells how many turns do not count, and why; without turns, nothing.
-func (t *turnReader) leftOut() []measure.Metric {
+func (t *turnReader) metrics() []measure.Metric {
 	if t == nil {
 		return nil
 	}
@@ -341,7 +348,12 @@ func (t *turnReader) leftOut() []measure.Metric {
 		m.Quality = fmt.Sprintf("of %d; rate read late %d, CPU time read late %d, others' bytes in them %d",
 			t.res.Turns, t.res.Missed, t.res.LateCPU, t.res.Crowded)
 	}
-	return []measure.Metric{m}
+	out := []measure.Metric{m}
+	if t.buffer > 0 {
+		out = append(out, measure.Metric{Name: "turns_receive_buffer_bytes", Unit: "bytes", Value: float64(t.buffer),
+			Source: "SO_RCVBUF"})
+	}
+	return out
 }
 
 // result returns what was read; nil: there were no turns.

@@ -135,3 +135,21 @@ func Congestion(fd int) (string, error) {
 func UnmapAddr(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
+
+// HoldReceiveBuffer keeps a socket's receive buffer at the size that the kernel's auto-tuning has
+// given it so far, and returns the size in bytes as the kernel counts it (sk_rcvbuf: with the
+// memory that holds the payload). It needs CAP_NET_ADMIN: without, the system's limit could make
+// the buffer smaller.
+//
+// Auto-tuning (net/ipv4/tcp_input.c: tcp_rcv_space_adjust) doubles what was read in a round trip.
+// A flow that pauses is taken for one with a long round trip.
+func HoldReceiveBuffer(fd int) (bytes int, err error) {
+	if bytes, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF); err != nil {
+		return 0, remedy.Error(remedy.GetOption, "getsockopt SO_RCVBUF", err, remedy.On{FD: fd})
+	}
+	if err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bytes/2); err != nil { // it doubles that
+		return 0, remedy.Error(remedy.SetBuffer, fmt.Sprintf("setsockopt SO_RCVBUFFORCE %d", bytes/2), err,
+			remedy.On{FD: fd, Value: fmt.Sprint(bytes / 2)})
+	}
+	return bytes, nil
+}

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,6 +86,13 @@ func TurnGroups(cells []Cell) (all [][]int) {
 	return all
 }
 
+// mostLump is how much payload may come to the application at once, bytes, so that a turn of 20 ms
+// at 20 Gbit/s has several of it.
+const mostLump = 4 << 20
+
+// bufferBytes returns the size of the receiving application's buffer.
+func (c *Cell) bufferBytes() int { return cmp.Or(c.RXBuffer, c.MessageBytes) }
+
 // CheckTurns refuses what cells cannot do in turns.
 func (c *Cell) CheckTurns() error {
 	no := func(what, why string) error {
@@ -97,6 +105,10 @@ func (c *Cell) CheckTurns() error {
 			return no(m.Name, "a flow of packets does not stop and go on yet")
 		case m.Has(stream.RoundTrips):
 			return no(m.Name, "requests are not kept to turns yet")
+		case m.Role == stream.RX && m.Has(stream.UsesRing|stream.Buffered) && c.bufferBytes() > mostLump:
+			return &fault.Error{Op: fmt.Sprintf("%s with a receive buffer of %d MiB cannot be measured in turns: the "+
+				"kernel may say that payload came once for all that fits there (an rx_buffer of 1M can)", m.Name,
+				c.bufferBytes()>>20), How: "use rx_buffer: 1M, or order: blocks"}
 		}
 	}
 	switch {

@@ -71,6 +71,7 @@ var notHere = []struct {
 		"an interface, or a record, of that name; TestGoldenReplay, TestIntegrationDoctorRecordSSH"},
 	{regexp.MustCompile(`^zcbench (run|matrix|loss-free) .*(netns:|--dev )`),
 		"namespaces and interfaces of the user's; TestScript, TestIntegrationLossFree"},
+	{regexp.MustCompile(`^zcbench decide .*netns:`), "namespaces of the user's; TestIntegrationDecide"},
 	{regexp.MustCompile(`exec:`), "containers and nodes of others; TestIntegrationExec, TestIntegrationExecPodman"},
 	{regexp.MustCompile(`^zcbench ksft\b`), "the environment of the kernel's selftests; TestIntegrationKsft"},
 	{regexp.MustCompile(`^zcbench compare --ktap `), "results of two kernels; TestCompareKTAP"},

@@ -90,6 +90,7 @@ func TestTurnsRefused(t *testing.T) {
 		"order: turns\ngates: {drops_per_gb: 10}\n":        "gate drops_per_gb cannot",
 		"order: turns\nduration: 290s\nturn: 240ms\n":      "the hosts' clocks part",
 		"order: turns\nport: 65535\n":                      "port 65535: 2 cells",
+		"order: turns\nmessage: 64M\n":                     "uring with a receive buffer of 64 MiB cannot",
 	} {
 		_, err := Parse("x.yaml", []byte("name: x\n"+text+"factors: {rx: [tcp, uring], tx: [tcp]}\n"))
 		if err == nil || !strings.Contains(err.Error(), say) {

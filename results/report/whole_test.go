@@ -266,8 +266,8 @@ func TestWholeReports(t *testing.T) {
 			if lead != 0 && float64(found) < .8*float64(rounds) {
 				t.Errorf("%s, lead %g %%: %d of %d find it", c.name, 100*lead, found, rounds)
 			}
-			// The intervals of a report are not independent: what rounds leave open is of reports. Of
-			// 2 cells with a lead 5.7 % are missed, in 6,000 reports.
+			// The intervals of a report are not independent: what rounds leave open is of
+			// reports. Of 2 cells with a lead 5.7 % are missed, in 6,000 reports.
 			if float64(missed) > (.06+2*math.Sqrt(.06*.94/float64(rounds)))*float64(told) {
 				t.Errorf("%s, lead %g %%: %d of %d intervals miss the truth", c.name, 100*lead, missed, told)
 			}

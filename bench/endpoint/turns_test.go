@@ -56,7 +56,7 @@ func TestTurnsThatCount(t *testing.T) {
 	if r.res != want || r.res.Check() != nil {
 		t.Errorf("%+v, want %+v", r.res, want)
 	}
-	if m := r.leftOut(); len(m) != 1 || m[0].Value != 5 {
+	if m := r.metrics(); len(m) != 1 || m[0].Value != 5 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -129,7 +129,7 @@ type topic struct {
 	b, a    string
 	sender  bool // it is about senders alone
 	setting bool // the two differ in a setting, not in how they receive or send
-	control bool // one of the two is no way to receive
+	control bool // about receivers, of which one is no way to receive
 	explore bool
 	told    []told
 	varied  []*plan.Option // in which the comparisons differ, beside the pace
@@ -186,7 +186,7 @@ func (s *shortener) topics() {
 		if t == nil {
 			t = &topic{b: b, a: a, sender: sender, setting: r.Factor != "" && r.Factor != "rx" && !sender,
 				explore: r.Exploratory,
-				control: discards(&r.A) || discards(&r.B)}
+				control: !sender && (discards(&r.A) || discards(&r.B))}
 			at[key] = t
 			s.all = append(s.all, t)
 		}

@@ -230,6 +230,16 @@ func TestBriefsAreBrief(t *testing.T) {
 	}
 }
 
+// Senders are answered beside receivers, also where what they send to discards the payload.
+func TestSendersToAControl(t *testing.T) {
+	cheap := at(made("tcp-trunc", "sendfile", 0, .5), 10)
+	cheap.TGCores *= .5
+	s := report.Summarize(plantest.Journal(3, 8, at(made("tcp", "tcp", 0, 1), 10), at(made("uring", "tcp", 0, .8), 10),
+		at(made("tcp-trunc", "tcp", 0, .5), 10), cheap))
+	wants(t, "senders", strings.Join(s.Brief.Sentences(), "\n"), "uring takes 20 % less CPU time than tcp",
+		"Senders: sendfile takes 50 % less CPU time than tcp to send the same 10 Gbit/s")
+}
+
 // Two folders are told apart by their names.
 func TestBriefOfTwo(t *testing.T) {
 	sets := [2]compare.Set{}

@@ -126,7 +126,7 @@ func rateCellOf(number int, g *cellRuns, role ends.Role) (c rateCell, ok bool) {
 		c.gbps = append(c.gbps, compare.RunOf(r, *t, g.session))
 		c.cost = append(c.cost, compare.RunOf(r, *ns/1000, g.session)) // ns per kB are ms per GB
 		c.pace += float64(r.Cell.PaceBitsPS) / 1e9
-		if r.OffPace() {
+		if r.MissedPace() {
 			c.missed++
 		}
 	}
@@ -238,7 +238,7 @@ func (r *costRate) build(all []rateCell, units stat.Units, cells []Cell) {
 			if p.Units < stat.MinRuns {
 				r.Few = true
 			}
-			if c.pace > 0 && 2*c.missed >= len(c.gbps) {
+			if c.pace > 0 && 2*c.missed > len(c.gbps) {
 				curve.Missed = append(curve.Missed, p)
 				continue
 			}

@@ -52,7 +52,7 @@ type ratePoint struct {
 	PaceGbps *float64 `json:"pace_gbps,omitempty"` // the mean, where calibrations gave several
 	Runs     int      `json:"runs"`
 	Units    int      `json:"units"`
-	Missed   int      `json:"runs_missed,omitempty"` // their pace, by more than 1 %
+	Missed   int      `json:"runs_missed,omitempty"` // slower than their pace by more than 1 %
 	// HeldBy is what kept a cell without a pace from being faster, where that was not this end: its
 	// capacity is at least this.
 	HeldBy plan.LimitedBy `json:"held_by,omitempty"`

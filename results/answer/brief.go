@@ -38,8 +38,8 @@ func WriteBrief(w io.Writer, a *Brief) error {
 	if len(a.Rows) > 0 {
 		b.WriteString("\n")
 		writeTable(b, a.Rows)
-		if slices.ContainsFunc(a.Rows, func(r []string) bool { return r[5] == string(open) && strings.Contains(r[4], "[") }) {
-			b.WriteString(openMeans)
+		if text := a.OpenMeans(); text != "" {
+			b.WriteString(text + "\n")
 		}
 	}
 	if len(a.Doubts) > 0 {
@@ -51,8 +51,15 @@ func WriteBrief(w io.Writer, a *Brief) error {
 	return b.Flush()
 }
 
-// openMeans says why there is an interval and no verdict.
-const openMeans = "open: not decided. An interval is of its pair alone, and verdicts hold for all together.\n"
+// OpenMeans says what "open" is beside an interval; "" where the table has none.
+func (b *Brief) OpenMeans() string {
+	if !slices.ContainsFunc(b.Rows, func(r []string) bool {
+		return r[5] == string(open) && strings.Contains(r[4], "[")
+	}) {
+		return ""
+	}
+	return "open: not decided. An interval is of its pair alone, and verdicts hold for all together."
+}
 
 // longCell is how wide the column of cells is at most; longer names have a line of their own.
 const longCell = 32
@@ -231,6 +238,7 @@ func (s *shortener) ratioText(r *compare.Row) string {
 		to = "A"
 	case r.Factor != "" && r.Factor != "rx" && r.Factor != "tx":
 		_, to = s.names(r)
+		to = strings.TrimPrefix(to, r.Factor+"=")
 	}
 	return text + " of " + to
 }

@@ -28,10 +28,16 @@ func (r *Record) PaceError() *float64 {
 	return new(*r.SUT.ThroughputGbps*1e9/float64(r.Cell.PaceBitsPS) - 1)
 }
 
-// OffPace reports whether the run missed its pace.
+// OffPace reports whether the run was off its pace, slower or faster.
 func (r *Record) OffPace() bool {
 	e := r.PaceError()
 	return e != nil && math.Abs(*e) > plan.PaceTolerance
+}
+
+// MissedPace reports whether the run was slower than its pace: one that was faster holds it.
+func (r *Record) MissedPace() bool {
+	e := r.PaceError()
+	return e != nil && *e < -plan.PaceTolerance
 }
 
 // Calibration is what shares of a pace are of: the median without a pace of the slowest of the

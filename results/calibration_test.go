@@ -46,6 +46,9 @@ func TestOffPace(t *testing.T) {
 		{5e9, 0, true}} {
 		r := Record{Cell: plan.Cell{PaceBitsPS: x.pace}}
 		r.SUT.ThroughputGbps = &x.gbps
+		if missed := x.off && x.gbps*1e9 < float64(x.pace); r.MissedPace() != missed {
+			t.Errorf("%g Gbit/s at a pace of %d: missed %v", x.gbps, x.pace, r.MissedPace())
+		}
 		if r.OffPace() != x.off {
 			t.Errorf("%g Gbit/s at a pace of %d: %v", x.gbps, x.pace, r.OffPace())
 		}

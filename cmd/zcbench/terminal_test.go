@@ -182,7 +182,7 @@ func TestIntegrationDemoOnTerminal(t *testing.T) {
 				t.Errorf("moves %v, coloured %v: %q", strings.Contains(shown, "\x1b[K"), colour.MatchString(shown),
 					shown)
 			}
-			for _, want := range []string{"Ctrl-C ends early", "CPU s/GB", "to the first", "results: ",
+			for _, want := range []string{"Ctrl-C ends early", "CPU s/GB", "ratio", "results: ",
 				"report: ", "next:", " lab demo ", " doctor "} {
 				if !strings.Contains(strings.Join(strings.Fields(shown), " "), strings.TrimSpace(want)) &&
 					!(want == "Ctrl-C ends early" && !x.moves) {

@@ -21,7 +21,7 @@ import (
 const Wide = 100
 
 // Columns are the headings of the small table.
-var Columns = []string{"cell", "rate", "receiver", "sender", "to the first", "verdict"}
+var Columns = []string{"cell", "rate", "receiver", "sender", "ratio", "verdict"}
 
 // mostRows is of how many cells the small table is.
 const mostRows = 40
@@ -38,6 +38,9 @@ func WriteBrief(w io.Writer, a *Brief) error {
 	if len(a.Rows) > 0 {
 		b.WriteString("\n")
 		writeTable(b, a.Rows)
+		if text := a.OpenMeans(); text != "" {
+			b.WriteString(text + "\n")
+		}
 	}
 	if len(a.Doubts) > 0 {
 		b.WriteString("\n")
@@ -46,6 +49,16 @@ func WriteBrief(w io.Writer, a *Brief) error {
 		}
 	}
 	return b.Flush()
+}
+
+// OpenMeans says what "open" is beside an interval; "" where the table has none.
+func (b *Brief) OpenMeans() string {
+	if !slices.ContainsFunc(b.Rows, func(r []string) bool {
+		return r[5] == string(open) && strings.Contains(r[4], "[")
+	}) {
+		return ""
+	}
+	return "open: not decided. An interval is of its pair alone, and verdicts hold for all together."
 }
 
 // longCell is how wide the column of cells is at most; longer names have a line of their own.
@@ -57,12 +70,18 @@ func writeTable(b *bufio.Writer, rows [][]string) {
 	for i, h := range Columns {
 		widths[i] = max(utf8.RuneCountInString(h), utf8.RuneCountInString(above[i]))
 	}
+	width := func(f string) int { return utf8.RuneCountInString(plaintext.Line(f)) }
+	long := Wide
+	for i := 1; i < len(Columns); i++ {
+		for _, r := range rows {
+			widths[i] = max(widths[i], width(r[i]))
+		}
+		long -= 2 + widths[i]
+	}
+	long = min(longCell, long)
 	for _, r := range rows {
-		for i, f := range r {
-			n := utf8.RuneCountInString(plaintext.Line(f))
-			if i > 0 || n <= longCell {
-				widths[i] = max(widths[i], n)
-			}
+		if n := width(r[0]); n <= long {
+			widths[0] = max(widths[0], n)
 		}
 	}
 	line := func(fields []string) {
@@ -84,7 +103,7 @@ func writeTable(b *bufio.Writer, rows [][]string) {
 	line(above)
 	line(Columns)
 	for _, r := range rows {
-		if utf8.RuneCountInString(plaintext.Line(r[0])) > longCell {
+		if width(r[0]) > long {
 			b.WriteString(plaintext.Wrap("", "  ", plaintext.Line(r[0])))
 			r = append([]string{""}, r[1:]...)
 		}
@@ -92,7 +111,8 @@ func writeTable(b *bufio.Writer, rows [][]string) {
 	}
 }
 
-// table makes a row per cell: its rate, what it took, how it stands to the first.
+// table makes a row per cell: its rate, what it took, how it stands to the one that it is compared
+// with.
 func (s *shortener) table() (rows [][]string) {
 	add := func(name string, c *compare.Cell) {
 		if len(rows) < mostRows {
@@ -143,7 +163,7 @@ func (s *shortener) row(name string, c *compare.Cell) []string {
 		verdict = "off pace"
 	case r != nil && r.Work != "":
 	case r != nil:
-		ratio, verdict = ratioText(r), verdictText(r)
+		ratio, verdict = s.ratioText(r), verdictText(r)
 	case s.reference(c):
 		ratio = "1"
 	}
@@ -206,16 +226,21 @@ func (s *shortener) reference(c *compare.Cell) bool {
 	})
 }
 
-func ratioText(r *compare.Row) string {
-	what := "rate "
-	if q := questionOf(r); q.cost {
-		what = "CPU "
-	}
-	text := what + times(r.Diff.Ratio.Value)
+// ratioText says of what a ratio is, and to which cell.
+func (s *shortener) ratioText(r *compare.Row) string {
+	text := questionOf(r).short + " " + times(r.Diff.Ratio.Value)
 	if iv := interval(r.Diff.Ratio); iv != "" {
 		text += " " + iv
 	}
-	return text
+	to := r.A.RX + "/" + r.A.TX
+	switch {
+	case s.Set == nil:
+		to = "A"
+	case r.Factor != "" && r.Factor != "rx" && r.Factor != "tx":
+		_, to = s.names(r)
+		to = strings.TrimPrefix(to, r.Factor+"=")
+	}
+	return text + " of " + to
 }
 
 func verdictText(r *compare.Row) string {

@@ -71,12 +71,18 @@ func (s *shortener) leads() {
 		f := Finding{Figure: x.Figure, Cells: []string{x.Cells[0], x.StandsOn[i].Cell}, Verdict: faster,
 			Ratio: &q.Value,
 			Low:   q.Lo, High: q.Hi}
+		times := times(q.Value) + " times as fast as the next, " + x.StandsOn[i].Cell + " " + interval(q)
 		if row := s.cells(x.Cells[0]); row != nil && row.Held() != "" {
 			f.High = nil
+			least := q.Value
+			if q.Lo != nil {
+				least = *q.Lo
+			}
+			times = fmt.Sprintf("at least %s times as fast as the next, %s: %s was its limit", floor(least),
+				x.StandsOn[i].Cell, row.Held().Name())
 		}
 		f.Sentence = strings.TrimSpace(
-			fmt.Sprintf("%s is the fastest of the cells that can be ranked: %s times as fast "+
-				"as the next, %s %s", x.Cells[0], times(q.Value), x.StandsOn[i].Cell, interval(q))) + "."
+			fmt.Sprintf("%s is the fastest of the cells that can be ranked: %s", x.Cells[0], times)) + "."
 		s.findings = append(s.findings, f)
 	}
 }
@@ -124,6 +130,9 @@ func (s *shortener) topic(t *topic) {
 	var clauses []clause
 	var rows []*compare.Row
 	say := func(c clause, of []told) {
+		if c.text == "" {
+			return
+		}
 		clauses = append(clauses, c)
 		for _, x := range of {
 			rows = append(rows, x.row)
@@ -139,8 +148,8 @@ func (s *shortener) topic(t *topic) {
 			}
 		}
 		for _, st := range []state{stGood, stBad} {
-			if by[st] != nil {
-				say(s.differ(t, q, by[st], len(clauses) > 0), by[st])
+			for _, of := range byLimit(by[st]) {
+				say(s.differ(t, q, of, len(clauses) > 0), of)
 			}
 		}
 		if by[stEqual] != nil {
@@ -156,12 +165,12 @@ func (s *shortener) topic(t *topic) {
 		case by[stOpen] != nil && open:
 			say(s.bounded(t, q, by[stOpen], len(clauses) > 0), by[stOpen])
 		case by[stFew] != nil && open:
-			say(s.fewRuns(t, q, by[stFew]), by[stFew])
+			say(s.fewRuns(t, q, by[stFew]), by[stFew][:1])
+			s.untold = append(s.untold, by[stFew][1:]...)
 		case by[stOpen] != nil || by[stFew] != nil:
 			s.untold = append(s.untold, append(by[stOpen], by[stFew]...)...)
 		}
 	}
-	clauses = slices.DeleteFunc(clauses, func(c clause) bool { return c.text == "" })
 	if clauses == nil {
 		return
 	}
@@ -186,6 +195,18 @@ func (s *shortener) topic(t *topic) {
 			s.findings = append(s.findings, f)
 		}
 	}
+}
+
+// byLimit sorts comparisons by what held the faster one up, if anything did.
+func byLimit(all []told) (groups [][]told) {
+	for _, x := range all {
+		i := slices.IndexFunc(groups, func(g []told) bool { return g[0].row.AtLimit == x.row.AtLimit })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], x)
+	}
+	return groups
 }
 
 // upperUnlessName begins a sentence with a capital, but for the name of a mode.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -272,8 +273,26 @@ func (s *shortener) leastOf(t *topic, of []told, isGood bool) string {
 			least = min(least, 1 / *q.Hi)
 		}
 	}
-	return fmt.Sprintf("%s is at least %s times as fast as %s: %s was the limit of %s", fast, floor(least), slow,
-		of[0].row.AtLimit.Name(), fast)
+	return fmt.Sprintf("%s is at least %s times as fast as %s%s: %s was the limit of %s", fast, floor(least), slow,
+		t.among(of), of[0].row.AtLimit.Name(), fast)
+}
+
+// among names the setting of the only one of several comparisons of a figure, or counts them; "" of
+// all of them.
+func (t *topic) among(of []told) string {
+	n := 0
+	for _, x := range t.told {
+		if x.kind == of[0].kind {
+			n++
+		}
+	}
+	switch where := t.where(of[0].row); {
+	case len(of) == n || len(of) == 1 && where == "":
+		return ""
+	case len(of) == 1:
+		return " " + where
+	}
+	return fmt.Sprintf(" in %d of %d settings", len(of), n)
 }
 
 // floor formats a bound from below, never above it.
@@ -299,16 +318,14 @@ func in(q *question, of []told) string {
 func (s *shortener) alike(t *topic, q *question, of []told, goesOn bool) (c clause) {
 	margin := 0.0
 	for _, x := range of {
-		m := near
+		m, b := near, x.row.Bounds()
 		if x.row.Equal.Holds() {
-			m = x.row.Equal.Margin
+			m, b = x.row.Equal.Margin, x.row.Diff.Ratio
 		}
 		margin = max(margin, m)
-		b := x.row.Bounds()
-		if b == nil {
-			b = x.row.Diff.Ratio
-		}
-		c.findings = append(c.findings, finding(x.row, same, b))
+		f := finding(x.row, same, b)
+		f.Margin = &m
+		c.findings = append(c.findings, f)
 	}
 	who := t.b + " and " + t.a
 	if goesOn {
@@ -386,9 +403,11 @@ func (s *shortener) limited(t *topic, of []told) (c clause) {
 	x := of[0]
 	least := math.Inf(1)
 	var who []string
+	var by []plan.LimitedBy
+	a, b := x.row.HeldUp()
 	for i, cell := range cellsOf(x.row) {
-		name := []string{t.b, t.a}[i]
-		if cell.Held() == "" && !t.sender {
+		name, l := []string{t.b, t.a}[i], []plan.LimitedBy{b, a}[i]
+		if l == "" {
 			continue
 		}
 		for _, r := range cell.Runs {
@@ -396,19 +415,22 @@ func (s *shortener) limited(t *topic, of []told) (c clause) {
 				least = min(least, *v)
 			}
 		}
-		who = append(who, name)
+		who, by = append(who, name), append(by, l)
 	}
 	if who == nil || math.IsInf(least, 1) {
 		return c
 	}
 	c.alone = true
 	c.findings = []Finding{finding(x.row, open, nil)}
-	can, of2 := "can do at least", "its limit"
+	can, why := "can do at least", by[0].Name()+" was its limit"
 	if len(who) > 1 {
-		can, of2 = "can each do at least", "the limit of both"
+		can, why = "can each do at least", by[0].Name()+" was the limit of both"
+		if by[0] != by[1] {
+			why = fmt.Sprintf("%s was the limit of %s, %s that of %s", by[0].Name(), who[0], by[1].Name(), who[1])
+		}
 	}
-	c.text = fmt.Sprintf("%s %s %s Gbit/s: %s was %s", strings.Join(who, " and "), can, floorRate(least),
-		x.row.AtLimit.Name(), of2)
+	c.text = fmt.Sprintf("%s %s %s Gbit/s%s: %s", strings.Join(who, " and "), can, floorRate(least),
+		t.among([]told{x}), why)
 	return c
 }
 
@@ -425,13 +447,12 @@ func cellsOf(r *compare.Row) []*compare.Cell { a, b := r.Cells(); return []*comp
 func (s *shortener) censored(t *topic, of []told) (c clause) {
 	x := of[0]
 	for _, y := range of { // the lowest that is missed
-		a, b := y.row.Cells()
-		if pa, pb := paceOf(a), paceOf(b); pa > 0 && pb > 0 && min(pa, pb) < paceOf(cellsOf(x.row)[0]) {
+		if a, _ := y.row.Cells(); paceOf(a) < paceOf(cellsOf(x.row)[0]) { // both have one pace
 			x = y
 		}
 	}
 	a, b := x.row.Cells()
-	pace := digits3(max(paceOf(a), paceOf(b))) + " Gbit/s"
+	pace := strings.TrimRight(digits3(paceOf(a))+" Gbit/s "+t.where(x.row), " ")
 	count := func(c *compare.Cell) string { return fmt.Sprintf("%d of %d runs", heldPace(c), len(c.Runs)) }
 	c.alone = true
 	v := open

@@ -25,6 +25,7 @@ type Finding struct {
 	// sender held up, the other is null.
 	Low     *float64       `json:"low"`
 	High    *float64       `json:"high"`
+	Margin  *float64       `json:"margin,omitempty"` // within which they are equal (0.05 = 5 %)
 	Verdict FindingVerdict `json:"verdict"`
 	Level   stat.Level     `json:"level,omitempty"` // what it holds for
 	// Sentence tells it; findings that one sentence tells follow each other.
@@ -99,6 +100,7 @@ type question struct {
 	figures []string
 	cost    bool
 	less    string // "CPU time"
+	short   string // in a table
 	// work says for what, where a cost is of a rate: "to receive".
 	work string
 }
@@ -106,12 +108,15 @@ type question struct {
 // The questions, in the order of what people ask.
 var questions = []question{
 	{figures: []string{"ns_per_kb", "ns_per_packet", "cpu_us_per_transaction"}, cost: true, less: "CPU time",
-		work: "to receive"},
-	{figures: []string{"throughput_gbps", "packets_per_s", "loss_free_packets_per_s", "transactions_per_s"}},
+		short: "CPU", work: "to receive"},
+	{figures: []string{"throughput_gbps", "packets_per_s", "loss_free_packets_per_s", "transactions_per_s"},
+		short: "rate"},
 	{figures: []string{"tg_ns_per_kb", "tg_ns_per_packet", "tg_cpu_us_per_transaction"}, cost: true, less: "CPU time",
-		work: "to send"},
-	{figures: []string{"joule_per_gb_total", "joule_per_gb"}, cost: true, less: "energy", work: "to move"},
-	{figures: []string{"delivery_p99_us", "rtt_p99_us"}, cost: true, less: "time of delivery (p99)", work: "at"},
+		short: "CPU", work: "to send"},
+	{figures: []string{"joule_per_gb_total", "joule_per_gb"}, cost: true, less: "energy", short: "energy",
+		work: "to move"},
+	{figures: []string{"delivery_p99_us", "rtt_p99_us"}, cost: true, less: "time of delivery (p99)",
+		short: "p99", work: "at"},
 }
 
 func questionOf(r *compare.Row) *question {
@@ -129,7 +134,7 @@ type topic struct {
 	b, a    string
 	sender  bool // it is about senders alone
 	setting bool // the two differ in a setting, not in how they receive or send
-	control bool // one of the two is no way to receive
+	control bool // about receivers, of which one is no way to receive
 	explore bool
 	told    []told
 	varied  []*plan.Option // in which the comparisons differ, beside the pace
@@ -186,7 +191,7 @@ func (s *shortener) topics() {
 		if t == nil {
 			t = &topic{b: b, a: a, sender: sender, setting: r.Factor != "" && r.Factor != "rx" && !sender,
 				explore: r.Exploratory,
-				control: discards(&r.A) || discards(&r.B)}
+				control: !sender && (discards(&r.A) || discards(&r.B))}
 			at[key] = t
 			s.all = append(s.all, t)
 		}
@@ -222,13 +227,16 @@ func compareBool(x, y bool) int {
 func stateOf(r *compare.Row, q *question) state {
 	a, b := r.Cells()
 	switch {
-	case q.cost && (missesPace(a) || missesPace(b)) && a.Paced() && b.Paced():
+	case q.cost && r.Work.Unequal() && (missesPace(a) || missesPace(b)) && a.Paced() && b.Paced():
+		if a.Pace() == 0 || a.Pace() != b.Pace() {
+			return stSilent
+		}
 		return stMissed
 	case r.Verdict.Good():
 		return stGood
 	case r.Verdict.Bad():
 		return stBad
-	case r.Equal.Holds() || r.Near(near):
+	case r.Equal.Holds() || r.Near(near): // by an asked margin or else by this one
 		return stEqual
 	case r.AtLimit != "":
 		return stHeld
@@ -274,12 +282,12 @@ func (t *topic) gain() float64 {
 
 // missesPace reports whether most runs of a paced cell missed the pace.
 func missesPace(c *compare.Cell) bool {
-	return c.Paced() && 2*heldPace(c) <= len(c.Runs) && len(c.Runs) > 0
+	return c.Paced() && 2*heldPace(c) < len(c.Runs)
 }
 
 func heldPace(c *compare.Cell) (n int) {
 	for _, r := range c.Runs {
-		if !r.OffPace() {
+		if !r.MissedPace() {
 			n++
 		}
 	}

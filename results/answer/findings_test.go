@@ -230,6 +230,115 @@ func TestBriefsAreBrief(t *testing.T) {
 	}
 }
 
+// Senders are answered beside receivers, also where what they send to discards the payload.
+func TestSendersToAControl(t *testing.T) {
+	cheap := at(made("tcp-trunc", "sendfile", 0, .5), 10)
+	cheap.TGCores *= .5
+	s := report.Summarize(plantest.Journal(3, 8, at(made("tcp", "tcp", 0, 1), 10), at(made("uring", "tcp", 0, .8), 10),
+		at(made("tcp-trunc", "tcp", 0, .5), 10), cheap))
+	wants(t, "senders", strings.Join(s.Brief.Sentences(), "\n"), "uring takes 20 % less CPU time than tcp",
+		"Senders: sendfile takes 50 % less CPU time than tcp to send the same 10 Gbit/s")
+}
+
+// What a pace is missed by, and what is no missed pace.
+func TestPacesMissed(t *testing.T) {
+	held := func(rx string, pace, gbps, cores float64) plantest.Cell {
+		c := at(made(rx, "tcp", 0, cores), pace)
+		c.Gbps = gbps
+		return c
+	}
+	for _, x := range []struct {
+		name, want string
+		cells      []plantest.Cell
+	}{
+		{"too fast by 1.5 %", "uring takes 21 % less CPU time than tcp", []plantest.Cell{held("tcp", 20, 20, 1),
+			held("uring", 20, 20.3, .8)}},
+		{"both too slow, alike", "uring takes 20 % less CPU time than tcp to receive the same 17 Gbit/s",
+			[]plantest.Cell{held("tcp", 20, 17, 1), held("uring", 20, 17, .8)}},
+		{"one too slow", "tcp does not hold 20 Gbit/s (0 of 8 runs), uring does",
+			[]plantest.Cell{held("tcp", 20, 17, 1), held("uring", 20, 20, .8)}},
+	} {
+		s := report.Summarize(plantest.Journal(5, 8, x.cells...))
+		wants(t, x.name, strings.Join(s.Brief.Sentences(), " "), x.want)
+	}
+}
+
+// Shares of two calibrations are two paces: neither is said to hold the other's.
+func TestPacesOfTwoCalibrations(t *testing.T) {
+	for _, other := range []float64{9.3, 10.1} {
+		sets := [2]compare.Set{}
+		for i, pace := range []float64{9.3, other} {
+			c := at(made("tcp", "tcp", 0, 1), pace)
+			if c.PacePercent, c.ID = 50, "tcp/tcp 50%"; i == 1 {
+				c.Gbps = 9
+			}
+			sets[i] = compare.NewSet([]string{"before", "after"}[i], plantest.Journal(uint64(i), 8, c))
+		}
+		m, _ := compare.Lookup(compare.DefaultMetrics)
+		r, err := compare.Compare(&sets[0], &sets[1], m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, b := answer.OfComparison(r, nil)
+		text := strings.Join(b.Sentences(), " ")
+		if strings.Contains(text, "after does not hold 9.3 Gbit/s (0 of 8 runs), before does") != (other == 9.3) ||
+			other != 9.3 && strings.Contains(text, "hold") {
+			t.Errorf("%g: %s", other, text)
+		}
+	}
+}
+
+// A limit is named of those that it held up, and those that nothing held up are told apart.
+func TestHeldUpOrNot(t *testing.T) {
+	text := func(cells ...plantest.Cell) string {
+		return strings.Join(report.Summarize(plantest.Journal(7, 8, cells...)).Brief.Sentences(), " ")
+	}
+	slow := by(made("tcp", "tcp", 20, 1), plan.ByReceiver)
+	mixed := text(slow, by(made("uring", "tcp", 34, 1), plan.ByReceiver),
+		by(made("tcp", "sendfile", 20, 1), plan.ByReceiver), by(made("uring", "sendfile", 30, 1), plan.BySender))
+	wants(t, "one of two", mixed, "uring is at least 1.4", "as fast as tcp from sendfile: the sender was the limit of uring")
+	if strings.Contains(mixed, ": was") || strings.Contains(mixed, ":  was") {
+		t.Error(mixed)
+	}
+	sender := text(by(made("tcp-trunc", "tcp", 30, 1), plan.BySender),
+		by(made("tcp-trunc", "sendfile", 30.1, 1), plan.ByReceiver))
+	wants(t, "senders", sender, "sendfile can do at least", "the receiver was its limit")
+}
+
+// The table says of what a ratio is, and to which cell.
+func TestRatios(t *testing.T) {
+	a, b := at(made("tcp", "tcp", 0, 1), 20), at(made("uring", "tcp", 0, .8), 20)
+	a.Cores, b.Cores, a.TGCores, b.TGCores, a.Watts, b.Watts = 0, 0, 0, 0, 100, 80
+	for want, cells := range map[string][]plantest.Cell{
+		"energy 0.80 [0.80..0.81] of tcp/tcp": {a, b},
+		"of tcp-trunc/tcp":                    {at(made("tcp-trunc", "tcp", 0, 1), 20), at(made("tcp-trunc", "sendfile", 0, 1), 20)},
+	} {
+		s := report.Summarize(plantest.Journal(7, 8, cells...))
+		wants(t, want, strings.Join(s.Brief.Rows[1], " "), want)
+	}
+}
+
+// Who names a margin is answered by that alone, and the answer names it.
+func TestAskedMargin(t *testing.T) {
+	for margin, want := range map[float64]answer.FindingVerdict{0: "equal", .05: "equal", .001: "open"} {
+		set := compare.NewSet("x", plantest.Journal(7, 16, made("tcp", "tcp", 30, 1), made("uring", "tcp", 30, 1)))
+		m, _ := compare.Lookup(compare.DefaultMetrics)
+		r, err := compare.Within(&set, set.Cells[0].Cell, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if margin > 0 {
+			r.Within(margin)
+		}
+		_, b := answer.OfComparison(r, nil)
+		for _, f := range b.Findings {
+			if f.Verdict != want || (f.Margin != nil) != (want == "equal") || f.Margin != nil && *f.Margin != .05 {
+				t.Errorf("%g: %+v", margin, f)
+			}
+		}
+	}
+}
+
 // Two folders are told apart by their names.
 func TestBriefOfTwo(t *testing.T) {
 	sets := [2]compare.Set{}

@@ -91,7 +91,7 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 		if share == 0 {
 			share = 1 // where all that comes first is decided
 		}
-		r.tests, r.own = max(1, pairs), share/float64(max(1, pairs))
+		r.tests, r.own = max(1, pairs), min(share, 1-q.ForRest)/float64(max(1, pairs))
 		if i, ok := at[pair{r.from, r.pair, r.main}]; ok {
 			n := 0
 			for _, x := range each[map[bool]int{true: 0, false: 1}[r.main]][i] {
@@ -163,23 +163,21 @@ func (r *Row) asks() bool {
 func (r *Row) bounds() bool { return !r.of.ofReturn() && r.Metric != "cycles_per_byte" }
 
 // Bounds returns the interval of the ratio of a row without a verdict, by the share of the level
-// that its figure has from the beginning: what all such intervals leave out of a report is so in 95
-// % of reports. nil: so few runs give none, or something else than the two is in the figures.
-func (r *Row) Bounds() *stat.Ratio { return r.within(stat.Alpha * r.own) }
-
-// Near reports whether the two are less than a margin (0.05 = 5 %) apart, by two one-sided tests of
-// a row without a verdict. Each has the share of the level that the row did not use: no ratio is
-// both 1 and beyond the margin, so that a row can be wrong in one way alone.
-func (r *Row) Near(margin float64) bool {
-	return inside(r.within(2*stat.Alpha*r.own), margin-r.hidden) && r.clocksTell(margin)
-}
-
-func (r *Row) within(alpha float64) *stat.Ratio {
+// that its figure has from the beginning, without what decided pairs pass on: in at most 5 % of
+// reports any such interval leaves out what is so. nil: so few runs give none, or something else
+// than the two is in the figures.
+func (r *Row) Bounds() *stat.Ratio {
 	if r.Verdict != Unsure || r.AtLimit != "" || r.Work != "" || r.Other != "" || r.OtherClass != "" || r.Mixed() ||
 		r.OffClocks || r.ByClocks || r.own == 0 || !r.bounds() || !r.asks() {
 		return nil
 	}
-	return r.Diff.Told(min(alpha, stat.Alpha))
+	return r.Diff.Told(stat.Alpha * r.own)
+}
+
+// Near reports whether the two are less than a margin (0.05 = 5 %) apart: their [Row.Bounds] are.
+// Where a margin was asked for, that alone says so.
+func (r *Row) Near(margin float64) bool {
+	return (r.from == nil || r.from.margin == 0) && inside(r.Bounds(), margin-r.hidden) && r.clocksTell(margin)
 }
 
 // Cells returns the two cells of a row, with their runs.

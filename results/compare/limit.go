@@ -77,12 +77,18 @@ func (c *Cell) HeldBy(about ...plan.LimitedBy) (by plan.LimitedBy) {
 	return by
 }
 
+// HeldUp returns what held each of the two up, other than what the comparison is about; "":
+// nothing.
+func (r *Row) HeldUp() (a, b plan.LimitedBy) {
+	about := subjects(&r.A, &r.B)
+	return r.cells.a.HeldBy(about...), r.cells.b.HeldBy(about...)
+}
+
 // underLimit takes a verdict back that the limits of the runs do not bear: how fast an end
 // can be is not known where another thing held it up. That the faster one was held up
 // leaves it the faster one.
 func (r *Row) underLimit() {
-	about := subjects(&r.A, &r.B)
-	a, b := r.cells.a.HeldBy(about...), r.cells.b.HeldBy(about...)
+	a, b := r.HeldUp()
 	faster, slower := a, b
 	if r.Verdict.Good() {
 		faster, slower = b, a

@@ -186,16 +186,16 @@ func (c *Cell) atPace() bool {
 
 // misses reports whether the cell was slower than its pace, and the other, at the same one, not.
 func (c *Cell) misses(other *Cell) bool {
-	pace, rate, theirs := c.pace(), c.rate(), other.rate()
-	if pace == 0 || pace != other.pace() || rate == nil || theirs == nil {
+	pace, rate, theirs := c.Pace(), c.rate(), other.rate()
+	if pace == 0 || pace != other.Pace() || rate == nil || theirs == nil {
 		return false
 	}
 	held := float64(pace) / 1e9 * (1 - plan.PaceTolerance)
 	return *rate < held && *theirs >= held
 }
 
-// pace returns to how many bit/s all of the cell's runs were paced; 0: they were not, or not alike.
-func (c *Cell) pace() int {
+// Pace returns to how many bit/s all of the cell's runs were paced; 0: they were not, or not alike.
+func (c *Cell) Pace() int {
 	for _, r := range c.Runs {
 		if r.Cell.PaceBitsPS != c.Runs[0].Cell.PaceBitsPS || r.Cell.LossFree {
 			return 0
@@ -219,7 +219,7 @@ func (r *Row) MissedText() string {
 		return ""
 	}
 	return fmt.Sprintf("%s missed its pace (%.4g of %.4g Gbit/s), which %s holds", missed.Cell.ID, *missed.rate(),
-		float64(missed.pace())/1e9, held.Cell.ID)
+		float64(missed.Pace())/1e9, held.Cell.ID)
 }
 
 // missed says of each two at one pace that one of them missed it.
@@ -232,7 +232,8 @@ func (r *Result) missed() (lines []string) {
 	return lines
 }
 
-// AtRates reports whether any comparison of costs is of unequal work.
+// AtRates reports whether any comparison of costs is of unequal work, which one pace would make
+// equal.
 func (r *Result) AtRates() bool {
-	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Work.Unequal() })
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Work.Unequal() && !row.Work.Missed() })
 }

@@ -270,5 +270,8 @@ func TestMissedPace(t *testing.T) {
 		if x.text != "" && !strings.Contains(strings.Join(strings.Fields(out.String()), " "), x.text+".") {
 			t.Errorf("%s:\n%s", name, &out)
 		}
+		if advised := strings.Contains(out.String(), "(--pace)"); advised != (row.Work == AtSaturation) {
+			t.Errorf("%s: a pace is advised: %v\n%s", name, advised, &out)
+		}
 	}
 }

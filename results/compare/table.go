@@ -67,8 +67,8 @@ func (r *Result) Table(w io.Writer) error {
 	if r.AtRates() {
 		lines = append(lines, "at saturation, at another pace: the two did not deliver the same rate (within 2 "+
 			"%), so their costs are not for equal work; measure at one pace (--pace).")
-		lines = append(lines, r.missed()...)
 	}
+	lines = append(lines, r.missed()...)
 	if r.LeftOut() {
 		lines = append(lines, "with all runs: the verdict if the runs that gates left out were included (B/A, "+
 			"runs); k of n: k of the n repetitions made count.")

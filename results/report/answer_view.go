@@ -15,6 +15,7 @@ import (
 type shortView struct {
 	Sentences [][]piece
 	Rows      [][]string
+	OpenMeans string // of a row, what its verdict is
 	Doubts    []string
 }
 
@@ -22,7 +23,7 @@ func newShortView(b *answer.Brief) *shortView {
 	if b == nil {
 		return nil
 	}
-	v := &shortView{Rows: b.Rows, Doubts: b.Doubts}
+	v := &shortView{Rows: b.Rows, OpenMeans: b.OpenMeans(), Doubts: b.Doubts}
 	for _, s := range b.Sentences() {
 		var parts []piece
 		for i, text := range strings.Split(plaintext.Line(s), "`") { // commands are in backquotes

@@ -23,6 +23,11 @@ func TestBlend(t *testing.T) {
 	if mask("load 0.1 on CPU 1") == mask("load 0.1 on CPU 2") {
 		t.Error("messages about different CPUs have one mask")
 	}
+	percent := newBlend("only 50 % of the bytes passed on CPU 3")
+	percent.add("only 7 % of the bytes passed on CPU 3")
+	if got, want := percent.String(), "only 7..50 % of the bytes passed on CPU 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	for _, s := range []string{"", "no figure", "1.5", "ends in 2.25"} {
 		if got := newBlend(s).String(); got != s {
 			t.Errorf("one message %q became %q", s, got)

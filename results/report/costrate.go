@@ -52,7 +52,7 @@ type ratePoint struct {
 	PaceGbps *float64 `json:"pace_gbps,omitempty"` // the mean, where calibrations gave several
 	Runs     int      `json:"runs"`
 	Units    int      `json:"units"`
-	Missed   int      `json:"runs_missed,omitempty"` // their pace, by more than 1 %
+	Missed   int      `json:"runs_missed,omitempty"` // slower than their pace by more than 1 %
 	// HeldBy is what kept a cell without a pace from being faster, where that was not this end: its
 	// capacity is at least this.
 	HeldBy plan.LimitedBy `json:"held_by,omitempty"`
@@ -126,7 +126,7 @@ func rateCellOf(number int, g *cellRuns, role ends.Role) (c rateCell, ok bool) {
 		c.gbps = append(c.gbps, compare.RunOf(r, *t, g.session))
 		c.cost = append(c.cost, compare.RunOf(r, *ns/1000, g.session)) // ns per kB are ms per GB
 		c.pace += float64(r.Cell.PaceBitsPS) / 1e9
-		if r.OffPace() {
+		if r.MissedPace() {
 			c.missed++
 		}
 	}
@@ -238,7 +238,7 @@ func (r *costRate) build(all []rateCell, units stat.Units, cells []Cell) {
 			if p.Units < stat.MinRuns {
 				r.Few = true
 			}
-			if c.pace > 0 && 2*c.missed >= len(c.gbps) {
+			if c.pace > 0 && 2*c.missed > len(c.gbps) {
 				curve.Missed = append(curve.Missed, p)
 				continue
 			}

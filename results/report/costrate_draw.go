@@ -358,8 +358,11 @@ func (r *costRate) caption() string {
 	fmt.Fprintf(&b, "Down and to the right is better. 1 GB = 1e9 bytes of payload.")
 	switch {
 	case points > capacities:
-		fmt.Fprintf(&b, " A curve is a %s mode, with a point for each pace; it ends at the capacity (ringed), "+
-			"without a pace.", mode)
+		fmt.Fprintf(&b, " A curve is a %s mode, with a point for each pace", mode)
+		if capacities > 0 {
+			b.WriteString("; it ends at the capacity (ringed), without a pace")
+		}
+		b.WriteString(".")
 	default:
 		fmt.Fprintf(&b, " A point is a %s mode at its capacity (ringed); there are no other rates, and so no curves.",
 			mode)

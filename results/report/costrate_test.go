@@ -147,6 +147,25 @@ func TestCostRateCensors(t *testing.T) {
 	}
 }
 
+// A mode that was faster than its pace did reach it, and one half of whose runs did not is no
+// missed pace; no capacity is named where none was measured.
+func TestCostRateHeld(t *testing.T) {
+	j := plantest.Journal(1, 8, rated("tcp", "tcp", 50, 10, .6), rated("tcp", "tcp", 75, 15.3, .7))
+	for i := range j.Records {
+		if r := &j.Records[i]; r.Cell.PacePercent == 50 && r.Rep%2 == 0 {
+			*r.SUT.ThroughputGbps *= .9
+		}
+	}
+	r := rateOf(t, Summarize(j), ends.SUT)
+	if c := r.Curves[0]; len(c.Points) != 2 || len(c.Missed) != 0 || c.Points[0].Missed != 4 ||
+		c.Points[1].Missed != 0 {
+		t.Errorf("%+v", c)
+	}
+	if text := r.caption(); strings.Contains(text, "capacity") || !strings.Contains(text, "a point for each pace.") {
+		t.Error(text)
+	}
+}
+
 // Capacities alone are points, each in its box; they have no curve and no crossing, and the caption
 // says so. A capacity that something else held is at least that.
 func TestCostRateOfCapacities(t *testing.T) {

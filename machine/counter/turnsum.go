@@ -27,7 +27,6 @@ type TurnReader struct {
 	idle          CPUSnapshot // what is known of idle time, and nothing else
 	cpus          []int       // that tasks are read of; nil: all
 	tasks         TurnTasks   // nil: nobody tells
-	missed        uint64      // when it began
 }
 
 // TurnTasks reads who has the CPUs at the edges of turns; package bpf has one.
@@ -59,9 +58,6 @@ func OpenTurns(tids, cpus []int, tasks TurnTasks) (_ *TurnReader, err error) {
 	fs := FS{}
 	t := &TurnReader{buf: make([]byte, statBufLen), idle: idleOf(line(fs.procPath("cmdline"))), cpus: cpus,
 		tasks: tasks}
-	if tasks != nil {
-		t.missed = tasks.Missed()
-	}
 	defer func() {
 		if err != nil {
 			t.Close()
@@ -137,13 +133,16 @@ func (t *TurnReader) Read() (out turnReading, err error) {
 	return out, err
 }
 
-// Missed returns how many events the reader of tasks did not see since it was opened.
+// Missed returns how many events the reader of tasks did not see so far.
 func (t *TurnReader) Missed() uint64 {
 	if t.tasks == nil {
 		return 0
 	}
-	return t.tasks.Missed() - t.missed
+	return t.tasks.Missed()
 }
+
+// Torn reports whether a CPU changed too fast to be read, so that it is not known who had it.
+func (r turnReading) Torn() bool { return r.tasks != nil && len(r.tasks.Unread) > 0 }
 
 // parseSoftnet reads the rows of /proc/net/softnet_stat: see [ReadSoftnet]. A row without its CPU's
 // number is of the CPU of its place.
@@ -184,7 +183,7 @@ type TurnSum struct {
 	rusage  [2]Rusage
 	softnet map[uint32]procfs.SoftnetStat // by CPU
 	tasks   *TaskTimes                    // what passed; nil: nobody tells
-	Missed  uint64                        // events that the reader of tasks did not see
+	Missed  uint64                        // events that the reader of tasks did not see in them
 }
 
 // Add adds a turn.

@@ -16,7 +16,8 @@ var payload = []measure.MetricDoc{
 	{Names: "turns_left_out",
 		Units: "1", Source: "CLOCK_MONOTONIC",
 		Meaning: "of a run in turns (docs/matrix.md): those that do not count at this end, because " +
-			"they were read late, or bytes of other cells came in them; the quality says why"},
+			"they were read late, or bytes of other cells came in them, or the eBPF programs that " +
+			"tell who had the CPUs missed something; the quality says why"},
 	{Names: "turns_receive_buffer_bytes",
 		Units: "bytes", Source: "SO_RCVBUF",
 		Meaning: "of a run in turns: the receive buffer of a flow, of several the largest, as " +

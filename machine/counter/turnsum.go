@@ -299,7 +299,8 @@ func (s *TurnSum) Between(from, to *Snapshot) {
 }
 
 // threadsOf returns the times of threads in their turns. What is not read at the edges of turns is
-// of the window: between turns they do nothing.
+// of the window, in which they do nothing between turns: of it, the share that turns which count
+// have of what a thread ran.
 func (s *TurnSum) threadsOf(before, after []ThreadTimes) (from, to []ThreadTimes) {
 	whole := map[int]ThreadDelta{}
 	for _, d := range threadsBetween(before, after) {
@@ -308,8 +309,12 @@ func (s *TurnSum) threadsOf(before, after []ThreadTimes) (from, to []ThreadTimes
 	from, to = []ThreadTimes{}, []ThreadTimes{}
 	for _, tid := range slices.Sorted(maps.Keys(s.threads)) {
 		t, d := s.threads[tid], whole[tid]
-		t[1].UserNs, t[1].SysNs = t[0].UserNs+d.UserNs, t[0].SysNs+d.SysNs
-		t[1].Voluntary, t[1].Involuntary = t[0].Voluntary+d.Voluntary, t[0].Involuntary+d.Involuntary
+		ran := float64(t[1].RunNs - t[0].RunNs)
+		share := min(ran/float64(max(d.RunNs, 1)), 1)
+		used := min(share, ran/float64(max(d.UserNs+d.SysNs, 1)))
+		t[1].UserNs, t[1].SysNs = t[0].UserNs+int64(used*float64(d.UserNs)), t[0].SysNs+int64(used*float64(d.SysNs))
+		t[1].Voluntary = t[0].Voluntary + uint64(math.Round(share*float64(d.Voluntary)))
+		t[1].Involuntary = t[0].Involuntary + uint64(math.Round(share*float64(d.Involuntary)))
 		from, to = append(from, t[0]), append(to, t[1])
 	}
 	return from, to

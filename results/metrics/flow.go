@@ -21,8 +21,8 @@ var payload = []measure.MetricDoc{
 	{Names: "turns_receive_buffer_bytes",
 		Units: "bytes", Source: "SO_RCVBUF",
 		Meaning: "of a run in turns: the receive buffer of a flow, of several the largest, as " +
-			"auto-tuning had made it at the end of the first turn, where it is kept. As the kernel " +
-			"counts it, with the memory that holds the payload"},
+			"auto-tuning had made it at the end of the first turn, where it is kept; missing where it is not. As " +
+			"the kernel counts it, with the memory that holds the payload"},
 	{Names: "flows_jain flows_min_gbps flows_median_gbps flows_max_gbps",
 		Units: "1 Gbit/s Gbit/s Gbit/s", Source: "data path",
 		Meaning: "of several flows, at the receiver: Jain's fairness index of their " +

@@ -472,7 +472,8 @@ func TestWarnBuffers(t *testing.T) {
 		}
 		return r
 	}
-	recs := []results.Record{of("a", 2e6, 0), of("b", 4e6, 0), of("c", 5e6, 0), of("paced", 1e5, 1e9), of("chosen", 0, 0)}
+	recs := []results.Record{of("a", 2e6, 0), of("b", 4e6, 0), of("c", 5e6, 0), of("paced", 1e5, 1e9),
+		of("chosen", 0, 0)}
 	warnBuffers(recs)
 	for i, say := range []string{"held at 2.0 MB, and that of c", "", "held at 5.0 MB, and that of a", "", ""} {
 		got := strings.Join(recs[i].Warnings, "; ")

@@ -46,8 +46,8 @@ func (t *turnReader) holdBuffers() {
 const tripsOfTurn = 20
 
 // enoughTrips returns why a turn has too few of a flow's round trips. What a receiver knows of them
-// is from when it was opened, and by how long a window took to come; the latter, in which pauses and
-// waiting are, may be much too long (measured on veth: 24 us to 8 ms, of 70 us).
+// is from when it was opened, and by how long a window took to come; the latter, in which pauses
+// and waiting are, may be much too long (measured on veth: 24 us to 8 ms, of 70 us).
 func enoughTrips(info counter.TCPInfo, turn time.Duration) error {
 	opened, _ := info.Get("rtt_us")
 	came, _ := info.Get("rcv_rtt_us")

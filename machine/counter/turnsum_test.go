@@ -42,8 +42,8 @@ func TestTurnSum(t *testing.T) {
 	}
 }
 
-// What is known of a thread's whole window is shared out by what it ran in the turns that count, and
-// it was not for longer in user and system than it ran.
+// What is known of a thread's whole window is shared out by what it ran in the turns that count,
+// and it was not for longer in user and system than it ran.
 func TestTurnsOfThreads(t *testing.T) {
 	for _, x := range []struct {
 		whole                  ThreadTimes

@@ -170,7 +170,38 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 			rests.fill(rec, before)
 		}
 	}
+	warnBuffers(recs)
 	return recs
+}
+
+// alikeBuffers is by how much receive buffers of a start may differ.
+const alikeBuffers = 2
+
+// warnBuffers says of records of a start whose receive buffers were held at other sizes than those
+// beside them that the rates may be the buffers'. What has a pace has a rate of its own.
+func warnBuffers(recs []results.Record) {
+	held := func(r *results.Record) float64 {
+		n := r.SUT.Value("turns_receive_buffer_bytes")
+		if r.Cell.Paced() || r.Verdict != results.OK || !(n > 0) {
+			return 0
+		}
+		return n
+	}
+	for i := range recs {
+		own := held(&recs[i])
+		worst, by := 0, float64(alikeBuffers)
+		for j := range recs {
+			n := held(&recs[j])
+			if own > 0 && n > 0 && max(own/n, n/own) > by {
+				worst, by = j, max(own/n, n/own)
+			}
+		}
+		if by > alikeBuffers {
+			recs[i].Warnings = append(recs[i].Warnings, fmt.Sprintf("SUT: the receive buffer was held at %.1f MB, and "+
+				"that of %s, which took turns with it, at %.1f MB: their rates may be the buffers' (rcvbuf gives "+
+				"all the same)", own/1e6, recs[worst].Cell.ID, held(&recs[worst])/1e6))
+		}
+	}
 }
 
 // noteSplit says of flows that leave header split as found that it was on, as modes beside them

@@ -462,3 +462,23 @@ func gbpsOf(r *results.Record) float64 {
 	}
 	return 0
 }
+
+// Records of a start whose receive buffers differ much say so; what holds a pace has no part in it.
+func TestWarnBuffers(t *testing.T) {
+	of := func(id string, bytes float64, pace int) results.Record {
+		r := results.Record{Verdict: results.OK, Cell: plan.Cell{ID: id, PaceBitsPS: pace}}
+		if bytes > 0 {
+			r.SUT.Metrics = []measure.Metric{{Name: "turns_receive_buffer_bytes", Value: bytes}}
+		}
+		return r
+	}
+	recs := []results.Record{of("a", 2e6, 0), of("b", 4e6, 0), of("c", 5e6, 0), of("paced", 1e5, 1e9),
+		of("chosen", 0, 0)}
+	warnBuffers(recs)
+	for i, say := range []string{"held at 2.0 MB, and that of c", "", "held at 5.0 MB, and that of a", "", ""} {
+		got := strings.Join(recs[i].Warnings, "; ")
+		if (got == "") != (say == "") || !strings.Contains(got, say) {
+			t.Errorf("%s: %q", recs[i].Cell.ID, got)
+		}
+	}
+}

@@ -60,8 +60,21 @@ func retrans(g plan.Gates, r *results.Record) *failure {
 	if trips(r) {
 		return nil // its bytes are few: one segment would be thousands per GB
 	}
-	return perGB("retrans_per_gb", "retransmitted segments", g.RetransPerGB, r.TG.Retrans, r.TG.Bytes,
+	return perGB("retrans_per_gb", "retransmitted segments", g.RetransPerGB, r.TG.Retrans, ofAllTurns(r, &r.TG),
 		"look for drops on the path (ethtool -S, nstat), or allow more with gates.retrans_per_gb")
+}
+
+// ofAllTurns returns the bytes that counters of the window go with: TCP_INFO is of all its turns,
+// and a run's bytes are of those that count.
+func ofAllTurns(r *results.Record, h *results.Host) *uint64 {
+	if r.Turns == nil || h.Bytes == nil {
+		return h.Bytes
+	}
+	all, left := float64(r.Turns.Turns), h.Value("turns_left_out")
+	if !(left > 0) || left >= all {
+		return h.Bytes
+	}
+	return new(uint64(float64(*h.Bytes) * all / (all - left)))
 }
 
 func drops(g plan.Gates, r *results.Record) *failure {

@@ -60,6 +60,10 @@ func TestRun(t *testing.T) {
 			ForeignCores: ptr(0.0)}, func(*results.Record) {}, ""},
 		{"retrans", plan.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(21)) },
 			"10.50 retransmitted segments per GB (limit 10)"},
+		{"retrans of all turns, bytes of three quarters", plan.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) {
+			r.TG.Retrans, r.TG.Bytes, r.Turns = ptr(uint64(21)), ptr(uint64(15e8)), &results.Turns{Turns: 80}
+			r.TG.Metrics = append(r.TG.Metrics, measure.Metric{Name: "turns_left_out", Value: 20})
+		}, "10.50 retransmitted segments per GB (limit 10)"},
 		{"of round trips", plan.Gates{RetransPerGB: ptr(10.0), DropsPerGB: ptr(1.0), Limit: plan.ByReceiver},
 			func(r *results.Record) {
 				r.TG.Retrans, r.SUT.RXDrops, r.TG.Transactions, r.Cell.TX = ptr(uint64(21)), ptr(uint64(3)),

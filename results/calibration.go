@@ -51,9 +51,10 @@ type Calibration struct {
 
 // TellsRate reports whether a calibration run tells its cell's rate: it was ok. So does, where
 // there is no such run, one that took turns and that something else spoilt: it slowed all down
-// alike, so that shares are of less, and all hold them.
+// alike, so that shares are of less, and all hold them. Of a run in which nothing came there are no
+// shares.
 func (r *Record) TellsRate() (ok, spoilt bool) {
-	if !r.Calibrates() || r.SUT.ThroughputGbps == nil {
+	if !r.Calibrates() || r.SUT.ThroughputGbps == nil || !(*r.SUT.ThroughputGbps > 0) {
 		return false, false
 	}
 	// a rate of turns, and not of all the time that it took

@@ -69,7 +69,8 @@ func TestCalibrate(t *testing.T) {
 	recs := []Record{run("tcp", 30, OK, FlagCalibration), run("tcp", 10, OK, FlagCalibration),
 		run("tcp", 20.04, OK, "shared-machine", FlagCalibration),
 		run("uring", 40, OK, FlagCalibration), run("uring", 42, OK, FlagCalibration),
-		run("zcrx", 1, Invalid, FlagCalibration), run("tcp", 1, OK)}
+		run("zcrx", 1, Invalid, FlagCalibration), run("tcp", 1, OK),
+		run("uring", 0, OK, FlagCalibration)} // nothing came: it tells no rate
 	c := Calibrate(recs)
 	if c == nil || *c != (Calibration{BitsPS: 20_040_000_000, Cell: "tcp", Runs: 3, Cells: 2}) {
 		t.Fatalf("%+v", c)

@@ -11,18 +11,22 @@ import (
 
 // hurry gives the calling goroutine a thread that is scheduled before others, so
 // that the edges of the window are read in time although the data paths keep
-// their CPUs busy. Where it is not allowed, nothing changes. The returned
+// their CPUs busy. Where it is not allowed, nothing changes; nor where the thread
+// has a policy of its own, such as SCHED_FIFO, which it keeps. The returned
 // function undoes it.
 func hurry() (calm func()) {
 	runtime.LockOSThread()
-	tid := unix.Gettid()
-	before, err := unix.Getpriority(unix.PRIO_PROCESS, tid)
-	if err != nil || first(tid, -20, shortSlice) != nil {
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil || before.Policy != unix.SCHED_NORMAL && before.Policy != unix.SCHED_BATCH {
+		return runtime.UnlockOSThread
+	}
+	first := *before
+	first.Nice, first.Runtime = -20, uint64(shortSlice)
+	if unix.SchedSetAttr(0, &first, 0) != nil {
 		return runtime.UnlockOSThread
 	}
 	return func() {
-		// The system call returns 20 - nice.
-		if first(tid, 20-before, 0) == nil {
+		if unix.SchedSetAttr(0, before, 0) == nil {
 			runtime.UnlockOSThread()
 		} // else the thread ends with its goroutine
 	}
@@ -32,9 +36,3 @@ func hurry() (calm func()) {
 // interrupt one with a long one, which else keeps its CPU for some milliseconds (since Linux 6.12;
 // before it takes no notice).
 const shortSlice = 100 * time.Microsecond
-
-// first sets how soon a thread gets a CPU; a slice of 0 is the usual one.
-func first(tid, nice int, slice time.Duration) error {
-	return unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL,
-		Nice: int32(nice), Runtime: uint64(slice)}, 0)
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
@@ -42,6 +43,8 @@ type turnReader struct {
 	buffer  int     // receive buffer of the flow with the largest, bytes, as it was held
 	unheld  error   // why it was not
 	drained []int64 // of each turn: after how long it was at rest
+	// untold books the turns that are left out only because tasks do not tell who had the CPUs.
+	untold []func()
 }
 
 // lateRead is how late the end of a turn's part at pace may be read: so long before the sender
@@ -104,17 +107,20 @@ func (t *turnReader) read(ctx context.Context) {
 	}
 }
 
-// turn reads the edges of a turn, and books it. One whose edges were read late, and one in which
-// others' bytes came, is left out as a whole. What its own flow did in it is no reason.
+// turn reads the edges of a turn, and books it. One whose edges were read late, one in which
+// others' bytes came, and one in which the programs that tell tasks apart missed something, is left
+// out as a whole. What its own flow did in it is no reason.
 func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err := t.napUntil(ctx, at-t.sch.LeadNs); err != nil {
 		return err
 	}
+	missed := t.cpu.Missed()
 	before, err := t.cpu.Read()
 	if err != nil {
 		return err
 	}
 	from, others := t.run.end.counters(), reading.othersBytes(t)
+	began := monotonic() // all of before is read
 	pace, err := t.atPace(ctx, at, sum(from).Bytes)
 	if err != nil {
 		return err
@@ -128,17 +134,47 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err != nil {
 		return err
 	}
+	missed = t.cpu.Missed() - missed
 	crowd := reading.othersBytes(t) - others
-	if t.counts(at, before.AtNs, after.AtNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
-		t.res.PaceNs, t.res.Paced = t.res.PaceNs+pace.ns, t.res.Paced+pace.bytes
-		t.whole += whole - sum(from).Bytes
-		t.sum.Add(before, after)
-		t.keep(from, to)
+	if t.counts(at, began, after.AtNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
+		t.book(missed > 0 || before.Torn() || after.Torn(), func() {
+			t.res.PaceNs, t.res.Paced = t.res.PaceNs+pace.ns, t.res.Paced+pace.bytes
+			t.whole += whole - sum(from).Bytes
+			t.sum.Add(before, after)
+			t.sum.Missed += missed
+			t.keep(from, to)
+		})
 	}
 	return nil
 }
 
-// counts decides whether a turn does, of which the CPU time was read at these times.
+// book books a turn that counts, or leaves it out until [turnReader.orByTicks] where tasks do not
+// tell all of it: CPU time that is exact is not to be mixed with what ticks tell.
+func (t *turnReader) book(untold bool, add func()) {
+	if !untold {
+		add()
+		return
+	}
+	t.res.Untold++
+	t.res.LeftOut++
+	t.untold = append(t.untold, add)
+}
+
+// orByTicks books what tasks do not tell after all, where too few turns remain without: then ticks
+// tell of all turns, and the record says so.
+func (t *turnReader) orByTicks() {
+	x := end.Turns{Turns: t.res.Turns, LeftOut: t.res.LeftOut}
+	if len(t.untold) == 0 || !x.TooFew() {
+		return
+	}
+	for _, add := range t.untold {
+		add()
+	}
+	t.res.LeftOut, t.res.Untold, t.untold = t.res.LeftOut-t.res.Untold, 0, nil
+}
+
+// counts decides whether a turn does, before which the last was read at beforeNs, and after which
+// CPU time was at afterNs.
 func (t *turnReader) counts(at, beforeNs, afterNs int64, latePace bool, crowd, bytes uint64) bool {
 	lateCPU := beforeNs > at || afterNs > at+t.sch.OnNs+t.sch.DrainNs+wire.TurnReads.Nanoseconds()
 	crowded := float64(crowd) > mostOfOthers*float64(bytes)
@@ -278,7 +314,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 		if t.err != nil {
 			return t.err
 		}
-		t.sum.Missed = t.cpu.Missed()
+		t.orByTicks()
 		t.ofWholeTurns(t.run.end.spec.Cell.PaceBitsPS)
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
@@ -345,8 +381,8 @@ func (t *turnReader) metrics() []measure.Metric {
 	}
 	m := measure.Metric{Name: "turns_left_out", Unit: "1", Value: float64(t.res.LeftOut), Source: "CLOCK_MONOTONIC"}
 	if t.res.LeftOut > 0 {
-		m.Quality = fmt.Sprintf("of %d; rate read late %d, CPU time read late %d, others' bytes in them %d",
-			t.res.Turns, t.res.Missed, t.res.LateCPU, t.res.Crowded)
+		m.Quality = fmt.Sprintf("of %d; rate read late %d, CPU time read late %d, others' bytes in them %d, "+
+			"who had the CPUs not known %d", t.res.Turns, t.res.Missed, t.res.LateCPU, t.res.Crowded, t.res.Untold)
 	}
 	out := []measure.Metric{m}
 	if t.buffer > 0 {

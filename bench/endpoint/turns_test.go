@@ -61,6 +61,26 @@ func TestTurnsThatCount(t *testing.T) {
 	}
 }
 
+// Turns of which tasks do not tell who had the CPUs are left out; where too few would remain all
+// count, and ticks tell.
+func TestTurnsUntold(t *testing.T) {
+	for _, x := range []struct{ turns, late, untold, leftOut, booked int }{
+		{20, 0, 0, 0, 20}, {20, 0, 1, 1, 19}, {20, 0, 5, 5, 15}, {20, 2, 3, 5, 15},
+		{20, 0, 6, 0, 20}, {20, 2, 4, 2, 18}, {4, 0, 1, 0, 4}, {20, 6, 0, 6, 14},
+	} {
+		r := turnReader{res: wire.TurnsResult{Turns: x.turns, LeftOut: x.late, LateCPU: x.late}}
+		booked := 0
+		for i := range x.turns - x.late {
+			r.book(i < x.untold, func() { booked++ })
+		}
+		r.orByTicks()
+		if booked != x.booked || r.res.LeftOut != x.leftOut || r.res.LeftOut-x.late != r.res.Untold ||
+			r.res.Check() != nil {
+			t.Errorf("%+v: booked %d, %+v", x, booked, r.res)
+		}
+	}
+}
+
 // What flows did in turns that count is all that is in the window.
 func TestTurnsKept(t *testing.T) {
 	var r turnReader

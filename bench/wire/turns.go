@@ -64,11 +64,12 @@ type TurnsResult struct {
 	Paced  uint64 `json:"pace_bytes"` // what passed in them
 	// LeftOut are those that do not count, for one reason or several: Missed, whose part at pace
 	// was read late; LateCPU, whose CPU time was, in the turn or in the next one; Crowded, in which
-	// bytes of others came.
+	// bytes of others came; Untold, of which tasks do not tell who had the CPUs.
 	LeftOut int `json:"left_out,omitempty"`
 	Missed  int `json:"missed,omitempty"`
 	LateCPU int `json:"late_cpu,omitempty"`
 	Crowded int `json:"crowded,omitempty"`
+	Untold  int `json:"untold,omitempty"`
 	// Unsettled are those in which nothing had come when the flow was to be at its pace.
 	Unsettled int `json:"unsettled,omitempty"`
 	// DrainedNs is after how long all that was under way at a turn's end had arrived, of nine of
@@ -79,12 +80,13 @@ type TurnsResult struct {
 
 // Check refuses what no turns come to.
 func (t *TurnsResult) Check() error {
-	for _, n := range []int{t.LeftOut, t.Missed, t.LateCPU, t.Crowded, t.Unsettled} {
+	for _, n := range []int{t.LeftOut, t.Missed, t.LateCPU, t.Crowded, t.Untold, t.Unsettled} {
 		if n < 0 || n > t.Turns {
 			return fmt.Errorf("%d of %d turns", n, t.Turns)
 		}
 	}
-	if most := t.Missed + t.LateCPU + t.Crowded; t.LeftOut > most || t.LeftOut < max(t.Missed, t.LateCPU, t.Crowded) {
+	most := t.Missed + t.LateCPU + t.Crowded + t.Untold
+	if t.LeftOut > most || t.LeftOut < max(t.Missed, t.LateCPU, t.Crowded, t.Untold) {
 		return fmt.Errorf("%d turns left out, for %d reasons", t.LeftOut, most)
 	}
 	if t.Turns < 0 || t.Turns > mostTurns || t.PaceNs < 0 || t.PaceNs > mostNs || t.MeanNs < 0 || t.MeanNs > mostNs ||

@@ -34,7 +34,7 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 	t := e.Turns
 	switch {
 	case t == nil: // it has none
-	case t.tooFew():
+	case t.TooFew():
 		found = Finding{Disturbed: true, Reason: fmt.Sprintf("%d of %d turns cannot count: the rate of %d and the CPU "+
 			"time of %d were read late, and in %d came bytes of other cells' turns", t.LeftOut, t.Turns, t.Missed,
 			t.LateCPU, t.Crowded), Fix: lateFix}
@@ -53,7 +53,7 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 	return found
 }
 
-// tooFew reports whether too few turns count to stand for all.
-func (t *Turns) tooFew() bool {
+// TooFew reports whether too few turns count to stand for all.
+func (t *Turns) TooFew() bool {
 	return float64(t.LeftOut) > mostLeftOut*float64(t.Turns) || t.Turns-t.LeftOut < min(leastTurns, t.Turns)
 }

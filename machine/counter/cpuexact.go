@@ -33,7 +33,7 @@ const inUse = 2.5
 func (u *OneCPUUsage) exact(d *CPUTasks, t *TaskTimes, wallS float64) OneCPUUsage {
 	x := OneCPUUsage{CPU: u.CPU}
 	wall := float64(d.WallNs())
-	probe := inUse * d.ProbeNs(t.EventNs, max(t.OtherNs, t.EventNs)) * float64(max(t.Programs, 1))
+	probe := inUse * d.busyProbeNs(t.EventNs, max(t.OtherNs, t.EventNs)) * float64(max(t.Programs, 1))
 	stolen := float64(d.stolenNs())
 	busy := max(wall-float64(d.IdleNs())-stolen-probe, 0) / wall
 	soft := min(float64(d.softNs())/wall, busy)
@@ -64,6 +64,14 @@ func (u *OneCPUUsage) exact(d *CPUTasks, t *TaskTimes, wallS float64) OneCPUUsag
 		x.flag("%.3f cores were stolen by the hypervisor from tasks; they are taken off", stolen/wall)
 	}
 	return x
+}
+
+// busyProbeNs is the part of [CPUTasks.ProbeNs] that is not idle time. A program reads the clock
+// first, so that its run is of who comes then: of the idle task, when a softirq on top of it ends,
+// or its CPU begins to rest. An interrupt's programs are outside of its time.
+func (t *CPUTasks) busyProbeNs(eventNs, otherNs float64) float64 {
+	idle := t.Turns[tasksIdle] + t.Softs[tasksIdle] + 2*t.Hards[tasksIdle]
+	return t.ProbeNs(eventNs, otherNs) - (float64(idle)+float64(t.Rests)/2)*eventNs
 }
 
 // stolenNs is what the hypervisor took while a task had the CPU. While it rested that is idle time.

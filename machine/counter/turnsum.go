@@ -27,7 +27,6 @@ type TurnReader struct {
 	idle          CPUSnapshot // what is known of idle time, and nothing else
 	cpus          []int       // that tasks are read of; nil: all
 	tasks         TurnTasks   // nil: nobody tells
-	missed        uint64      // when it began
 }
 
 // TurnTasks reads who has the CPUs at the edges of turns; package bpf has one.
@@ -59,9 +58,6 @@ func OpenTurns(tids, cpus []int, tasks TurnTasks) (_ *TurnReader, err error) {
 	fs := FS{}
 	t := &TurnReader{buf: make([]byte, statBufLen), idle: idleOf(line(fs.procPath("cmdline"))), cpus: cpus,
 		tasks: tasks}
-	if tasks != nil {
-		t.missed = tasks.Missed()
-	}
 	defer func() {
 		if err != nil {
 			t.Close()
@@ -137,13 +133,16 @@ func (t *TurnReader) Read() (out turnReading, err error) {
 	return out, err
 }
 
-// Missed returns how many events the reader of tasks did not see since it was opened.
+// Missed returns how many events the reader of tasks did not see so far.
 func (t *TurnReader) Missed() uint64 {
 	if t.tasks == nil {
 		return 0
 	}
-	return t.tasks.Missed() - t.missed
+	return t.tasks.Missed()
 }
+
+// Torn reports whether a CPU changed too fast to be read, so that it is not known who had it.
+func (r turnReading) Torn() bool { return r.tasks != nil && len(r.tasks.Unread) > 0 }
 
 // parseSoftnet reads the rows of /proc/net/softnet_stat: see [ReadSoftnet]. A row without its CPU's
 // number is of the CPU of its place.
@@ -184,7 +183,7 @@ type TurnSum struct {
 	rusage  [2]Rusage
 	softnet map[uint32]procfs.SoftnetStat // by CPU
 	tasks   *TaskTimes                    // what passed; nil: nobody tells
-	Missed  uint64                        // events that the reader of tasks did not see
+	Missed  uint64                        // events that the reader of tasks did not see in them
 }
 
 // Add adds a turn.
@@ -300,7 +299,8 @@ func (s *TurnSum) Between(from, to *Snapshot) {
 }
 
 // threadsOf returns the times of threads in their turns. What is not read at the edges of turns is
-// of the window: between turns they do nothing.
+// of the window, in which they do nothing between turns: of it, the share that turns which count
+// have of what a thread ran.
 func (s *TurnSum) threadsOf(before, after []ThreadTimes) (from, to []ThreadTimes) {
 	whole := map[int]ThreadDelta{}
 	for _, d := range threadsBetween(before, after) {
@@ -309,8 +309,12 @@ func (s *TurnSum) threadsOf(before, after []ThreadTimes) (from, to []ThreadTimes
 	from, to = []ThreadTimes{}, []ThreadTimes{}
 	for _, tid := range slices.Sorted(maps.Keys(s.threads)) {
 		t, d := s.threads[tid], whole[tid]
-		t[1].UserNs, t[1].SysNs = t[0].UserNs+d.UserNs, t[0].SysNs+d.SysNs
-		t[1].Voluntary, t[1].Involuntary = t[0].Voluntary+d.Voluntary, t[0].Involuntary+d.Involuntary
+		ran := float64(t[1].RunNs - t[0].RunNs)
+		share := min(ran/float64(max(d.RunNs, 1)), 1)
+		used := min(share, ran/float64(max(d.UserNs+d.SysNs, 1)))
+		t[1].UserNs, t[1].SysNs = t[0].UserNs+int64(used*float64(d.UserNs)), t[0].SysNs+int64(used*float64(d.SysNs))
+		t[1].Voluntary = t[0].Voluntary + uint64(math.Round(share*float64(d.Voluntary)))
+		t[1].Involuntary = t[0].Involuntary + uint64(math.Round(share*float64(d.Involuntary)))
 		from, to = append(from, t[0]), append(to, t[1])
 	}
 	return from, to

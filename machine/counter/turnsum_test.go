@@ -42,6 +42,28 @@ func TestTurnSum(t *testing.T) {
 	}
 }
 
+// What is known of a thread's whole window is shared out by what it ran in the turns that count,
+// and it was not for longer in user and system than it ran.
+func TestTurnsOfThreads(t *testing.T) {
+	for _, x := range []struct {
+		whole                  ThreadTimes
+		user, system, switches int64
+	}{
+		{ThreadTimes{RunNs: 2000, UserNs: 400, SysNs: 1200, Voluntary: 10}, 300, 900, 8},
+		{ThreadTimes{RunNs: 2000, UserNs: 1000, SysNs: 2000, Voluntary: 10}, 500, 1000, 8},
+		{ThreadTimes{RunNs: 1500, UserNs: 400, SysNs: 1000, Voluntary: 10}, 400, 1000, 10},
+		{ThreadTimes{}, 0, 0, 0},
+	} {
+		s := TurnSum{threads: map[int][2]ThreadTimes{7: {{TID: 7}, {TID: 7, RunNs: 1500}}}}
+		x.whole.TID = 7
+		from, to := s.threadsOf([]ThreadTimes{{TID: 7}}, []ThreadTimes{x.whole})
+		d := threadsBetween(from, to)[0]
+		if d.RunNs != 1500 || d.UserNs != x.user || d.SysNs != x.system || d.Voluntary != uint64(x.switches) {
+			t.Errorf("%+v: %+v", x.whole, d)
+		}
+	}
+}
+
 // A kernel whose idle column lies says so of the turns too.
 func TestTurnsOfSampledIdle(t *testing.T) {
 	r := TurnReader{idle: idleOf("quiet nohz=off idle=poll")}

@@ -16,12 +16,13 @@ var payload = []measure.MetricDoc{
 	{Names: "turns_left_out",
 		Units: "1", Source: "CLOCK_MONOTONIC",
 		Meaning: "of a run in turns (docs/matrix.md): those that do not count at this end, because " +
-			"they were read late, or bytes of other cells came in them; the quality says why"},
+			"they were read late, or bytes of other cells came in them, or the eBPF programs that " +
+			"tell who had the CPUs missed something; the quality says why"},
 	{Names: "turns_receive_buffer_bytes",
 		Units: "bytes", Source: "SO_RCVBUF",
 		Meaning: "of a run in turns: the receive buffer of a flow, of several the largest, as " +
-			"auto-tuning had made it at the end of the first turn, where it is kept. As the kernel " +
-			"counts it, with the memory that holds the payload"},
+			"auto-tuning had made it at the end of the first turn, where it is kept; missing where it is not. As " +
+			"the kernel counts it, with the memory that holds the payload"},
 	{Names: "flows_jain flows_min_gbps flows_median_gbps flows_max_gbps",
 		Units: "1 Gbit/s Gbit/s Gbit/s", Source: "data path",
 		Meaning: "of several flows, at the receiver: Jain's fairness index of their " +

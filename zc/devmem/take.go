@@ -25,10 +25,14 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		return err
 	}
 	for {
-		if err := errors.Join(r.rest(c, m), r.tokens.makeRoom(r.fd, r.frags, m)); err != nil {
+		if err := r.tokens.makeRoom(r.fd, r.frags, m); err != nil {
 			return err
 		}
-		n, frags, truncated, errno := r.reader.Recv(r.fd, 0)
+		ends, flags := c.Turns.Ends(), 0
+		if ends { // it waits in rest
+			flags = unix.MSG_DONTWAIT
+		}
+		n, frags, truncated, errno := r.reader.Recv(r.fd, flags)
 		m.Wait()
 		r.reads.calls++
 		switch {
@@ -49,7 +53,11 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		case errno == unix.EAGAIN || errno == unix.EINTR:
 			// A signal of the runtime's may end every sleep: its clock counts.
 			r.reads.empty++
-			if err := r.idleTick(c, m); err != nil {
+			wait := r.idleTick
+			if ends {
+				wait = r.rest
+			}
+			if err := wait(c, m); err != nil {
 				return err
 			}
 		default:

@@ -66,9 +66,9 @@ With --sut and --tg it is zcbench decide.
 
 Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
 invalid, 2 wrong usage or input. Runs that veth copies do not count as invalid here,
-nor do those that other work disturbed, again or with no time to repeat them, nor,
-where other runs are ok, those at a share of a rate that could not be measured. Those
-that break a limit of --gate do (docs/matrix.md).`,
+nor, where others are ok, those that other work disturbed, also when repeated or with
+no time for that, and those at a share of a rate that could not be measured. Those
+beyond a limit of an outcome that --gate names do (docs/matrix.md).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -41,6 +42,9 @@ func finish(cmd *cobra.Command, e *bench.Experiment, recs []results.Record, runE
 		if o.Spoilt > 0 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %s\n", spoiltLine(o))
 		}
+		if !measured(j.Records) {
+			o.Spoilt, o.Once = 0, 0 // it shows nothing
+		}
 		o = o.AsDemo()
 	}
 	if o.Good() {
@@ -48,6 +52,11 @@ func finish(cmd *cobra.Command, e *bench.Experiment, recs []results.Record, runE
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %v; the table says why\n", o)
 	return cli.Quiet(cli.Failed)
+}
+
+// measured reports whether a run counts.
+func measured(recs []results.Record) bool {
+	return slices.ContainsFunc(recs, func(r results.Record) bool { return r.Verdict == results.OK && !r.Warmup })
 }
 
 // spoiltLine says how many runs of a demo do not count because something else spoilt them.

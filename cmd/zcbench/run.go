@@ -64,7 +64,8 @@ error; zcbench restore undoes what a kill -9 left (docs/settings.md). They need 
 Several modes (--rx tcp,uring) take turns where all of them can: their flows are open
 together, so that whatever the hosts do meanwhile, they do to all. Their records have
 no figures of a whole host or interface, such as rx_drops, and no samples over time.
-That takes root, and else, as with --order blocks, they run one after another.
+Turns take root (CAP_NET_ADMIN): without it, this machine's run one after another, as
+with --order blocks.
 
 A run that something else disturbed (load on a measured CPU, a window read late) is
 invalid and repeated, at most twice; --gate changes the limits (docs/matrix.md).

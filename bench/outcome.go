@@ -16,7 +16,7 @@ type Outcome struct {
 	Spoilt          int // of the invalid ones, those that something else on the hosts spoilt, each time they were made
 	Nothing         int // cells that cannot run, where there is no other run
 	Once            int // of the spoilt ones, those that were not made again
-	Unpaced         int // of the failed ones, those whose pace is a share of what nobody could measure, where others count
+	Unpaced         int // of the failed ones, of a share of an unknown pace, where others count
 }
 
 // OutcomeOf counts the runs that count and went wrong, by their verdicts after the

@@ -200,7 +200,8 @@ func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, l
 		}
 		if len(f.Numbers) > 1 { // of one number each
 			spec.About = []string{"rx", "tx"}
-			spec.Primary = slices.DeleteFunc(spec.Primary, func(id string) bool { return strings.HasPrefix(id, "tcp/tcp ") })
+			spec.Primary = slices.DeleteFunc(spec.Primary,
+				func(id string) bool { return strings.HasPrefix(id, "tcp/tcp ") })
 		}
 	}
 	if line := f.ChooseOrder(turn, power); line != "" {

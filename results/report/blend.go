@@ -8,8 +8,8 @@ import (
 )
 
 // nextDecimal finds the first figure in a message from a place on, such as 0.26; from is the
-// message's length where there is none. Whole numbers are left alone: they name CPUs, queues
-// and flow positions. Reports look at every warning of every run: what a regular expression
+// message's length where there is none. Whole numbers are left alone, but for shares: they name
+// CPUs, queues and flow positions. Reports look at every warning of every run: what a regular expression
 // takes would be a tenth of their time.
 func nextDecimal(text string, at int) (from, to int) {
 	for i := at; i < len(text); i++ {
@@ -19,6 +19,9 @@ func nextDecimal(text string, at int) (from, to int) {
 		from = i
 		for isDigit(text, i) {
 			i++
+		}
+		if strings.HasPrefix(text[i:], " %") {
+			return from, i
 		}
 		if i >= len(text) || text[i] != '.' || !isDigit(text, i+1) {
 			continue // i is at no digit

@@ -9,8 +9,8 @@ import (
 
 // nextDecimal finds the first figure in a message from a place on, such as 0.26; from is the
 // message's length where there is none. Whole numbers are left alone, but for shares: they name
-// CPUs, queues and flow positions. Reports look at every warning of every run: what a regular expression
-// takes would be a tenth of their time.
+// CPUs, queues and flow positions. Reports look at every warning of every run: what a regular
+// expression takes would be a tenth of their time.
 func nextDecimal(text string, at int) (from, to int) {
 	for i := at; i < len(text); i++ {
 		if !isDigit(text, i) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -16,22 +15,24 @@ type Outcome struct {
 	Expected        int // of the invalid ones, those that could not be anything else there
 	Spoilt          int // of the invalid ones, those that something else on the hosts spoilt, each time they were made
 	Nothing         int // cells that cannot run, where there is no other run
-	Unpaced         int // of the failed ones, those whose pace is a share of what nobody could measure
-	Unsteady        int // of the other invalid ones, those in turns that were what they say, where others count
+	Once            int // of the spoilt ones, those that were not made again
+	Unpaced         int // of the failed ones, of a share of an unknown pace, where others count
 }
 
 // OutcomeOf counts the runs that count and went wrong, by their verdicts after the
 // gates of their cells. A failed or spoilt run that was made again is as good as its
 // last repetition; cells that cannot run are no runs, unless there is no other.
 func OutcomeOf(j results.Journal) (o Outcome) {
-	last := map[slot]*results.Record{}
+	last, tries := map[slot]*results.Record{}, map[slot]int{}
 	for i := range j.Records {
 		if r := &j.Records[i]; !r.Warmup {
-			last[slot{r.Cell.Key(), r.Rep}] = r
+			at := slot{r.Cell.Key(), r.Rep}
+			last[at] = r
+			tries[at]++
 		}
 	}
 	unsupported, ok := 0, 0
-	for _, r := range last {
+	for at, r := range last {
 		switch r.Verdict {
 		case results.OK:
 			ok++
@@ -47,8 +48,9 @@ func OutcomeOf(j results.Journal) (o Outcome) {
 				o.Expected++
 			case r.Spoilt():
 				o.Spoilt++
-			case r.Turns != nil && r.Gate != plan.ByProof:
-				o.Unsteady++
+				if tries[at] == 1 {
+					o.Once++
+				}
 			}
 		case results.Unsupported:
 			unsupported++
@@ -58,7 +60,7 @@ func OutcomeOf(j results.Journal) (o Outcome) {
 		o.Nothing = unsupported
 	}
 	if ok == 0 {
-		o.Unsteady = 0
+		o.Unpaced = 0 // nothing was measured
 	}
 	return o
 }
@@ -89,11 +91,11 @@ func counted(n int, one, more string) string {
 func (o Outcome) Good() bool { return o.Failed+o.Invalid+o.Nothing == 0 }
 
 // AsDemo leaves out the runs that were expected to be invalid, and those that were spoilt: a
-// demo shows what runs here, also on a machine that has other work, or by a path that loses packets
-// and keeps no pace.
+// demo shows what runs here, also on a machine that has other work, or by a path that keeps no
+// pace. Limits that the user asked for hold.
 func (o Outcome) AsDemo() Outcome {
-	o.Invalid -= o.Expected + o.Spoilt + o.Unsteady
+	o.Invalid -= o.Expected + o.Spoilt
 	o.Failed -= o.Unpaced
-	o.Expected, o.Spoilt, o.Unsteady, o.Unpaced = 0, 0, 0, 0
+	o.Expected, o.Spoilt, o.Once, o.Unpaced = 0, 0, 0, 0
 	return o
 }

@@ -45,10 +45,13 @@ func TestOutcome(t *testing.T) {
 		"replaced":     {j(spoilt(a, 0), spoilt(a, 0), run(a, 0, results.OK, 1)), Outcome{}},
 		"spoilt": {j(spoilt(a, 0), spoilt(a, 0), spoilt(a, 0), run(a, 1, results.OK, 1)),
 			Outcome{Invalid: 1, Spoilt: 1}},
+		"spoilt, and not made again": {j(spoilt(a, 0), run(a, 1, results.OK, 1)),
+			Outcome{Invalid: 1, Spoilt: 1, Once: 1}},
 		"by a path that keeps no pace": {j(inTurns(a, 0, plan.ByOutcome), inTurns(a, 1, plan.ByProof),
-			run(b, 0, results.OK, 1), unpaced), Outcome{Invalid: 2, Unsteady: 1, Failed: 1, Unpaced: 1}},
+			run(b, 0, results.OK, 1), unpaced), Outcome{Invalid: 2, Failed: 1, Unpaced: 1}},
 		"nothing learnt by it": {j(inTurns(a, 0, plan.ByOutcome), unpaced),
-			Outcome{Invalid: 1, Failed: 1, Unpaced: 1}},
+			Outcome{Invalid: 1, Failed: 1}},
+		"only spoilt":     {j(spoilt(a, 0)), Outcome{Invalid: 1, Spoilt: 1, Once: 1}},
 		"invalid at last": {j(run(a, 0, results.Failed, 0), run(a, 0, results.Invalid, 1)), Outcome{Invalid: 1}},
 	} {
 		if got := OutcomeOf(x.j); got != x.want || got.Good() != (x.want == Outcome{}) {
@@ -68,7 +71,7 @@ func TestOutcome(t *testing.T) {
 
 	// A demo is also for a machine that has other work.
 	for o, good := range map[Outcome]bool{{Invalid: 2, Spoilt: 2}: true, {Invalid: 2, Spoilt: 1}: false,
-		{Invalid: 3, Spoilt: 2, Expected: 1}: true, {Invalid: 2, Expected: 2}: true, {Invalid: 2, Unsteady: 2}: true,
+		{Invalid: 3, Spoilt: 2, Expected: 1}: true, {Invalid: 2, Expected: 2}: true,
 		{Failed: 2, Unpaced: 2}: true, {Failed: 2, Unpaced: 1}: false} {
 		if o.AsDemo().Good() != good || o.Good() {
 			t.Errorf("%+v: good %v", o, !good)

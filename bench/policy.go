@@ -106,13 +106,13 @@ func (st *stage) splits() bool {
 }
 
 // again chooses how many runs of a plan's spoilt blocks are made again, and for how long: of one
-// that fits into a time no more than a quarter of its runs, or one block.
+// that fits into a time no more than a quarter of its runs, or one block, and in turns two starts.
 func (e *Experiment) again(s *Session, plan []matrix.Run) *again {
 	a := &again{Plan: plan, Alone: e.Alone}
 	if e.Fit {
 		a.Most, a.For = max(len(plan)/4+3, len(e.Spec.Cells)), againFor(e.Spec.Duration, s.estimate(plan))
 		if e.Spec.TurnLength() > 0 {
-			a.Most = 2 * len(e.Spec.Cells) // a start is long
+			a.Most, a.Once = 2*len(e.Spec.Cells), true // a start is long
 		}
 	}
 	return a

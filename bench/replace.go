@@ -18,6 +18,7 @@ import (
 type again struct {
 	Most  int           // of the plan's runs; 0: as many as there are
 	For   time.Duration // since the plan's beginning; 0: as long as it takes
+	Once  bool          // a block, but the last one may take what the others left of Most
 	Alone bool          // the runs are of no comparison, and each is made again alone
 	Plan  []matrix.Run  // whole, for a block of which some runs were made before; nil: none was
 
@@ -80,7 +81,7 @@ func (a *again) play(runs []matrix.Run, replace int, repeat func(matrix.Run),
 			return count, nil
 		}
 		whole := a.whole(runs)
-		if !a.may(len(whole)) {
+		if a.Once && next > 2 && !a.last(rep) || !a.may(len(whole)) {
 			return count, nil
 		}
 		number, runs = next, whole
@@ -112,6 +113,16 @@ func (a *again) try(runs []matrix.Run, number int,
 		}
 	}
 	return count, nil
+}
+
+// last reports whether no other block comes after that of a repetition.
+func (a *again) last(rep int) bool {
+	for _, p := range slices.Backward(a.Plan) {
+		if a.ofBlock(p) {
+			return p.Rep == rep
+		}
+	}
+	return true
 }
 
 // whole returns all runs of a block, also those that an earlier session made, but for those that

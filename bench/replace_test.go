@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -63,5 +64,40 @@ func TestIntegrationReplacedInTime(t *testing.T) {
 	recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp")))
 	if err != nil || len(recs) != 1 || !recs[0].Spoilt() {
 		t.Errorf("%d records, %v", len(recs), err)
+	}
+}
+
+// Of cells in turns a start is made again once, and the last one as often as the others left.
+func TestStartsAgainOnce(t *testing.T) {
+	for _, x := range []struct {
+		spoilt []int // repetitions
+		want   []int // tries of each
+	}{{[]int{0, 1, 2}, []int{2, 2, 1}}, {[]int{2}, []int{1, 1, 3}}, {[]int{0, 2}, []int{2, 1, 2}}} {
+		p := interleaved(3, cell("tcp", "tcp"), cell("tcp-trunc", "tcp"))
+		a := &again{Plan: p, Most: 4, Once: true}
+		a.begin()
+		var got []int
+		for left := p; len(left) > 0; {
+			block := a.block(left)
+			left = left[len(block):]
+			tries := 0
+			turn := func(runs []matrix.Run) (made []results.Record, again bool, err error) {
+				for _, r := range runs {
+					rec := results.Record{Cell: r.Cell, Rep: r.Rep, Try: r.Try, Verdict: results.OK}
+					if tries = r.Try; slices.Contains(x.spoilt, r.Rep) {
+						rec.Fail(plan.ByEnvironment, "foreign load", "end it")
+					}
+					made = append(made, rec)
+				}
+				return made, false, nil
+			}
+			if _, err := a.play(block, 2, func(matrix.Run) {}, turn); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, tries)
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("spoilt %v: tries %v, want %v", x.spoilt, got, x.want)
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan"
@@ -32,6 +34,12 @@ func (r *Runner) Settings(c plan.Cell) (sut, tg plan.Settings) {
 
 // goesOn lets TCP go on after others' turns where it was.
 var goesOn = plan.Setting{Name: "sysctl net.ipv4.tcp_slow_start_after_idle", Value: "0"}
+
+// MayTakeTurns reports whether this process may set on its own host what cells in turns need.
+func MayTakeTurns() bool {
+	const file = "/proc/sys/net/ipv4/tcp_slow_start_after_idle"
+	return unix.Faccessat(unix.AT_FDCWD, file, unix.W_OK, unix.AT_EACCESS) == nil
+}
 
 func settingsOf(o Options, c plan.Cell) (sut, tg plan.Settings) {
 	of := func(role stream.Role, s matrix.Settings, dev string, upper *Upper) plan.Settings {

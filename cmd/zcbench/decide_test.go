@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
@@ -156,6 +159,46 @@ func TestDecideFlags(t *testing.T) {
 		status, _, stderr := zcbench(t, append([]string{"decide"}, strings.Fields(args)...)...)
 		if status != 2 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit status %d: %s", args, status, stderr)
+		}
+	}
+}
+
+// A demo's turns are short also where they were asked for, and in blocks it fits its windows.
+func TestDemoPlan(t *testing.T) {
+	for args, want := range map[string]time.Duration{
+		"": ownTurn, "--order turns": ownTurn, "--turn 30ms": 30 * time.Millisecond, "--order blocks": 0,
+		"--order turns --turn 40ms": 40 * time.Millisecond,
+	} {
+		var f decideFlags
+		cmd := &cobra.Command{Use: "demo"}
+		f.define(cmd, 0, "out")
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if s, _, err := f.plan(cmd, false); err != nil || s.TurnLength() != want {
+			t.Errorf("%q: turns of %v, want %v: %v", args, s.TurnLength(), want, err)
+		}
+	}
+	for _, x := range []struct {
+		name, args string
+		fits       bool
+	}{
+		{"demo", "", false}, {"demo", "--order blocks", true}, {"demo", "--rx tcp --tx tcp --order blocks", true},
+		{"decide", "--order blocks", false},
+	} {
+		var f decideFlags
+		cmd := &cobra.Command{Use: x.name}
+		f.define(cmd, 0, "out")
+		f.Spec.SUT.Host, f.Spec.TG.Host = "netns:a", "netns:b"
+		if err := cmd.ParseFlags(strings.Fields(x.args)); err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := f.plan(cmd, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.policy(cmd); got.Fit != x.fits || !got.SplitHeaders {
+			t.Errorf("%s %s: %+v of turns of %v", x.name, x.args, got.Shape, s.TurnLength())
 		}
 	}
 }

@@ -66,8 +66,9 @@ With --sut and --tg it is zcbench decide.
 
 Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
 invalid, 2 wrong usage or input. Runs that veth copies do not count as invalid here,
-nor do those that other work on the measured CPUs disturbed every time; --gate
-changes the limits (docs/matrix.md).`,
+nor, where others are ok, those that other work disturbed, also when repeated or with
+no time for that, and those at a share of a rate that could not be measured. Those
+beyond a limit of an outcome that --gate names do (docs/matrix.md).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -106,10 +107,12 @@ tcp is also measured with the NIC as the hosts have it today. What is set there 
 restored at the end (docs/settings.md).
 
 A HOST is written as for zcbench run. --rx names the receive modes to compare with
-tcp, --tx the send modes; with both, each pair of these is run, at full speed.
+tcp, --tx the send modes; with both, each pair of these is run, at full speed, with
+each number of flows.
 
 Exit status: 0 it ends with what was learnt, also where some runs do not count, 1 it
-ended early, a run failed, or nothing was learnt, 2 wrong usage or input.`,
+ended early, a run failed or broke a check or a limit of --gate, or nothing was
+learnt, 2 wrong usage or input.`,
 		Example: "  zcbench decide --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --dry-run\n" +
 			"  zcbench decide --sut netns:a --tg netns:b --rx uring --flows 1",
 		Args: cobra.NoArgs,
@@ -162,16 +165,14 @@ func (f *decideFlags) question(cmd *cobra.Command) (*matrix.Question, error) {
 	case f.flows == nil && cmd.Flags().Changed("flows"): // one number
 		return &matrix.Question{Paces: usualPaces, Flows: []int{1}}, nil
 	case f.flows == nil:
-		f.flows = usualFlows
-	}
-	if rx, tx := cmd.Flags().Changed("rx"), cmd.Flags().Changed("tx"); rx && tx && len(f.flows) == 1 {
-		f.Cell.Flows = f.flows[0]
+		return &matrix.Question{Paces: usualPaces, Flows: usualFlows}, nil
 	}
 	for i, n := range f.flows {
 		if n < 1 || n > stream.MaxFlows || slices.Contains(f.flows[:i], n) {
 			return nil, cli.Usagef("--flows %d: want different numbers in 1..%d", n, stream.MaxFlows)
 		}
 	}
+	f.Numbers = f.flows // where pairs are named
 	return &matrix.Question{Paces: usualPaces, Flows: f.flows}, nil
 }
 
@@ -183,7 +184,9 @@ func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, l
 	turn := time.Duration(0)
 	switch {
 	case f.own():
-		turn = ownTurn
+		if turn = ownTurn; f.Spec.TurnLength() > 0 && !cmd.Flags().Changed("turn") {
+			f.Spec.Turn = turn
+		}
 	case !cmd.Flags().Changed("duration"):
 		f.Spec.Duration = hostWindow
 	}
@@ -194,6 +197,11 @@ func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, l
 		isBase := func(c plan.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }
 		if i := slices.IndexFunc(spec.Cells, isBase); i >= 0 {
 			spec.PrimaryModes(spec.Cells[i])
+		}
+		if len(f.Numbers) > 1 { // of one number each
+			spec.About = []string{"rx", "tx"}
+			spec.Primary = slices.DeleteFunc(spec.Primary,
+				func(id string) bool { return strings.HasPrefix(id, "tcp/tcp ") })
 		}
 	}
 	if line := f.ChooseOrder(turn, power); line != "" {
@@ -231,7 +239,7 @@ func (f *decideFlags) run(cmd *cobra.Command) error {
 	beside := progress.Beside(course, cmd.ErrOrStderr())
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: course, Notices: beside,
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		Policy: demoPolicy(f.own()), Note: cli.NoteTo(beside)}
+		Policy: f.policy(cmd), Note: cli.NoteTo(beside)}
 	if f.dry {
 		return planned{Experiment: e}.preview(cmd)
 	}
@@ -247,9 +255,12 @@ func (f *decideFlags) run(cmd *cobra.Command) error {
 	return err
 }
 
-// demoPolicy shows each mode once where it can show no more, on a link of our own in little time.
-func demoPolicy(own bool) bench.Policy {
-	return bench.Policy{Shape: matrix.Shape{Fit: own, Fold: true, FoldCopied: true, NoteMTU: true, SplitHeaders: !own}}
+// policy shows each mode once where it can show no more. A demo has little time, but between hosts,
+// where turns are as long as decide's.
+func (f *decideFlags) policy(cmd *cobra.Command) bench.Policy {
+	own := f.own()
+	fit := own || cmd.Name() == "demo" && f.Spec.TurnLength() == 0
+	return bench.Policy{Shape: matrix.Shape{Fit: fit, Fold: true, FoldCopied: true, NoteMTU: true, SplitHeaders: !own}}
 }
 
 // begin announces what comes, before anything that takes long.

@@ -50,7 +50,7 @@ func (f *decideFlags) apart(cmd *cobra.Command, spec *matrix.Spec) (line string)
 			spec.Base.CPULayout = string(place.OneCPU)
 		}
 	}
-	return "Each end's softirq runs on the CPU of its thread (RPS on this link; --layout= leaves it as found)."
+	return "Each end's softirq runs on the CPU of its thread (else: --layout=)."
 }
 
 // canPlace tries whether the softirq of a link of ours can be put on the CPUs that the ends will

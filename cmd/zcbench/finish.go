@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -39,8 +40,10 @@ func finish(cmd *cobra.Command, e *bench.Experiment, recs []results.Record, runE
 	o := bench.OutcomeOf(j)
 	if demo {
 		if o.Spoilt > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: other work disturbed %d runs at every attempt; see the table\n",
-				o.Spoilt)
+			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %s\n", spoiltLine(o))
+		}
+		if !measured(j.Records) {
+			o.Spoilt, o.Once = 0, 0 // it shows nothing
 		}
 		o = o.AsDemo()
 	}
@@ -49,6 +52,26 @@ func finish(cmd *cobra.Command, e *bench.Experiment, recs []results.Record, runE
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %v; the table says why\n", o)
 	return cli.Quiet(cli.Failed)
+}
+
+// measured reports whether a run counts.
+func measured(recs []results.Record) bool {
+	return slices.ContainsFunc(recs, func(r results.Record) bool { return r.Verdict == results.OK && !r.Warmup })
+}
+
+// spoiltLine says how many runs of a demo do not count because something else spoilt them.
+func spoiltLine(o bench.Outcome) string {
+	n, again := fmt.Sprintf("%d runs", o.Spoilt), " at every attempt"
+	if o.Spoilt == 1 {
+		n = "a run"
+	}
+	switch {
+	case o.Once == o.Spoilt:
+		again = ", and there was no repetition"
+	case o.Once > 0:
+		again = fmt.Sprintf(", and for %d of them there was no repetition", o.Once)
+	}
+	return fmt.Sprintf("other work disturbed %s%s; see the table", n, again)
 }
 
 func sayFiles(cmd *cobra.Command, dir string) {

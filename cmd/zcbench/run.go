@@ -61,6 +61,12 @@ Settings that flags change on the hosts are restored when the run ends, also aft
 error; zcbench restore undoes what a kill -9 left (docs/settings.md). They need root
 (CAP_NET_ADMIN).
 
+Several modes (--rx tcp,uring) take turns where all of them can: their flows are open
+together, so that whatever the hosts do meanwhile, they do to all. Their records have
+no figures of a whole host or interface, such as rx_drops, and no samples over time.
+Turns take root (CAP_NET_ADMIN): without it, this machine's run one after another, as
+with --order blocks.
+
 A run that something else disturbed (load on a measured CPU, a window read late) is
 invalid and repeated, at most twice; --gate changes the limits (docs/matrix.md).
 Only --duration is measured, not --ramp-up before it nor --ramp-down after it.
@@ -109,7 +115,12 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if line := f.ChooseOrder(0, watts.On()); line != "" {
+	asked := spec.TurnLength() > 0
+	line := f.ChooseOrder(0, watts.On())
+	if !asked && spec.TurnLength() > 0 {
+		line = "cells take turns (--order blocks: one after another)"
+	}
+	if line != "" {
 		cli.NoteTo(cmd.ErrOrStderr())("%s", line)
 	}
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(),

@@ -20,6 +20,11 @@ func TestBlend(t *testing.T) {
 	if got, want := b.String(), "foreign load 0.10..0.9 cores on CPU 1, split 0.50"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	b = newBlend("only 32 % of the bytes on CPU 3")
+	b.add("only 9 % of the bytes on CPU 3")
+	if got, want := b.String(), "only 9..32 % of the bytes on CPU 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	if mask("load 0.1 on CPU 1") == mask("load 0.1 on CPU 2") {
 		t.Error("messages about different CPUs have one mask")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -33,6 +34,8 @@ type Flags struct {
 	// Asks is what a plan asks of which the user names the modes of one end at most: of these, or
 	// of all of TCP. Nil: all pairs of modes are compared.
 	Asks *matrix.Question
+	// Numbers are those of flows that each pair of modes is to have; nil: the one that was chosen.
+	Numbers []int
 	// Without names options that the command has no flags of.
 	Without []string
 
@@ -278,11 +281,33 @@ func (f *Flags) cells() error {
 				c.MessageBytes = stream.DefaultDatagramBytes
 			}
 			if c.OneKind() {
-				f.Spec.Cells = append(f.Spec.Cells, c)
+				f.Spec.Cells = append(f.Spec.Cells, f.eachNumber(c)...)
 			}
 		}
 	}
+	for _, n := range f.Numbers {
+		if n > 1 && !slices.ContainsFunc(f.Spec.Cells, func(c plan.Cell) bool { return c.NFlows() == n }) {
+			return cli.Usagef("--flows %d: none of these modes can have several flows", n)
+		}
+	}
 	return f.check()
+}
+
+// eachNumber returns the cells of a pair, one for each number of flows.
+func (f *Flags) eachNumber(c plan.Cell) (all []plan.Cell) {
+	if f.Numbers == nil {
+		return []plan.Cell{c}
+	}
+	for _, n := range f.Numbers {
+		x := c
+		if n > 1 {
+			x.ID, x.Flows = c.ID+" flows="+strconv.Itoa(n), n
+		}
+		if x.Drop(); x.NFlows() == n {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // asks reports whether the plan is that of a question: not where pairs are named, or modes that it
@@ -328,6 +353,9 @@ func withUsual(names []string) []string {
 	return append([]string{"tcp"}, names...)
 }
 
+// mayTakeTurns reports whether what turns need can be set on this host.
+var mayTakeTurns = bench.MayTakeTurns
+
 // ChooseOrder lets the cells take turns where the user says nothing of their order, several are to
 // be compared, and all can. It returns what the user is told where they cannot. A turn is so long
 // where the user does not say; 0: as usual.
@@ -340,6 +368,8 @@ func (f *Flags) ChooseOrder(turn time.Duration, power bool) (line string) {
 	switch {
 	case power:
 		why = "no instrument tells whose turn it was that took power"
+	case !mayTakeTurns() && (s.SUT.Host == "local" || s.TG.Host == "local"):
+		why = "net.ipv4.tcp_slow_start_after_idle=0 takes root (CAP_NET_ADMIN)"
 	case f.said("sample_interval") && s.Common.SampleInterval > 0:
 		why = "time series, which --sample-interval asks for, would be of all of them"
 	default:

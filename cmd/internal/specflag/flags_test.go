@@ -72,3 +72,65 @@ func TestModesSaidTwice(t *testing.T) {
 		}
 	}
 }
+
+// Each pair of modes has each number of flows that was asked for, and what has none of them is an
+// error.
+func TestNumbersOfFlows(t *testing.T) {
+	for args, want := range map[string]string{
+		"--rx tcp,uring --tx tcp": "tcp/tcp, tcp/tcp flows=4, uring/tcp, uring/tcp flows=4",
+		"--rx udp --tx udp":       "udp/udp, udp/udp flows=4",
+	} {
+		f := Flags{Numbers: []int{1, 4}, Without: []string{"flows"}}
+		cmd := &cobra.Command{}
+		f.Add(cmd, matrix.New(), true, "duration")
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.Finish("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for i := range s.Cells {
+			ids = append(ids, s.Cells[i].ID)
+			if n := s.Cells[i].NFlows(); (n == 4) != strings.Contains(s.Cells[i].ID, "flows=4") {
+				t.Errorf("%s has %d flows", s.Cells[i].ID, n)
+			}
+		}
+		if got := strings.Join(ids, ", "); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+// Turns that nobody asked for are not taken where this user cannot have them.
+func TestChooseOrderWithoutRoot(t *testing.T) {
+	defer func(was func() bool) { mayTakeTurns = was }(mayTakeTurns)
+	for _, x := range []struct {
+		args  string
+		may   bool
+		turns bool
+		why   string
+	}{
+		{"", true, true, ""},
+		{"", false, false, "takes root"},
+		{"--order turns", false, true, ""}, // the hosts refuse them
+	} {
+		mayTakeTurns = func() bool { return x.may }
+		f := Flags{Usual: "tcp"}
+		cmd := &cobra.Command{}
+		f.Add(cmd, matrix.New(), true, "duration", "order", "turn", "sample_interval")
+		f.Spec.SUT.Host, f.Spec.TG.Host = "local", "local"
+		if err := cmd.ParseFlags(strings.Fields("--rx tcp,tcp-trunc " + x.args)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.Finish("run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := f.ChooseOrder(0, false)
+		if (s.TurnLength() > 0) != x.turns || !strings.Contains(line, x.why) || (line == "") != (x.why == "") {
+			t.Errorf("%q, may %v: turns of %v: %q", x.args, x.may, s.TurnLength(), line)
+		}
+	}
+}

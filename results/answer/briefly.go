@@ -166,7 +166,6 @@ func (s *shortener) topic(t *topic) {
 			say(s.bounded(t, q, by[stOpen], len(clauses) > 0), by[stOpen])
 		case by[stFew] != nil && open:
 			say(s.fewRuns(t, q, by[stFew]), by[stFew][:1])
-			s.untold = append(s.untold, by[stFew][1:]...)
 		case by[stOpen] != nil || by[stFew] != nil:
 			s.untold = append(s.untold, append(by[stOpen], by[stFew]...)...)
 		}

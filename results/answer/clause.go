@@ -381,6 +381,7 @@ func (s *shortener) fewRuns(t *topic, q *question, of []told) (c clause) {
 		return clause{}
 	}
 	x := of[0]
+	s.untold = append(s.untold, of[1:]...)
 	a, b := x.row.Cells()
 	c.findings = []Finding{finding(x.row, open, cmpRatio(nil, x.row.Diff.Ratio))}
 	why := fmt.Sprintf("of %d and %d runs, too few for a verdict", len(b.Runs), len(a.Runs))

@@ -140,6 +140,11 @@ var usualFlows, usualPaces = []int{1, 4}, []int{25, 50, 75}
 // ownTurn is short beside how long a virtual machine is fast or slow: docs/statistics.md.
 const ownTurn = 20 * time.Millisecond
 
+// ownBuffer is a receive buffer (SO_RCVBUF, bytes) as auto-tuning makes it on a link of ours in a
+// flow that does not pause. In turns it makes 1 MB or 100, by chance, and what it costs to receive
+// goes with that.
+const ownBuffer = 2 << 20
+
 // define adds the flags that both commands have.
 func (f *decideFlags) define(cmd *cobra.Command, window time.Duration, out string) {
 	spec := matrix.New()

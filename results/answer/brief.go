@@ -236,7 +236,11 @@ func (s *shortener) ratioText(r *compare.Row) string {
 	switch {
 	case s.Set == nil:
 		to = "A"
-	case r.Factor != "" && r.Factor != "rx" && r.Factor != "tx":
+	case r.Factor == "rx":
+		to = r.A.RX
+	case r.Factor == "tx":
+		to = r.A.TX
+	case r.Factor != "":
 		_, to = s.names(r)
 		to = strings.TrimPrefix(to, r.Factor+"=")
 	}
@@ -272,7 +276,7 @@ func (s *shortener) doubts() (lines []string) {
 		case x.state == stFew, x.state == stOpen && b == nil:
 			item += " (too few runs)"
 		case x.state == stOpen && b != nil:
-			item += fmt.Sprintf(" (differences above %s are excluded)", ceil(max(*b.Hi-1, 1 / *b.Lo - 1)))
+			item += fmt.Sprintf(" (at most %s apart)", ceil(max(*b.Hi-1, 1 / *b.Lo - 1)))
 		case x.state == stHeld:
 			item += " (" + compare.AtLimit(x.row.AtLimit) + ")"
 		case x.state == stSilent:

@@ -310,8 +310,8 @@ func TestRatios(t *testing.T) {
 	a, b := at(made("tcp", "tcp", 0, 1), 20), at(made("uring", "tcp", 0, .8), 20)
 	a.Cores, b.Cores, a.TGCores, b.TGCores, a.Watts, b.Watts = 0, 0, 0, 0, 100, 80
 	for want, cells := range map[string][]plantest.Cell{
-		"energy 0.80 [0.80..0.81] of tcp/tcp": {a, b},
-		"of tcp-trunc/tcp":                    {at(made("tcp-trunc", "tcp", 0, 1), 20), at(made("tcp-trunc", "sendfile", 0, 1), 20)},
+		"energy 0.80 [0.80..0.81] of tcp": {a, b},
+		"of tcp equal":                    {at(made("tcp-trunc", "tcp", 0, 1), 20), at(made("tcp-trunc", "sendfile", 0, 1), 20)},
 	} {
 		s := report.Summarize(plantest.Journal(7, 8, cells...))
 		wants(t, want, strings.Join(s.Brief.Rows[1], " "), want)

@@ -192,6 +192,9 @@ func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, l
 		if turn = ownTurn; f.Spec.TurnLength() > 0 && !cmd.Flags().Changed("turn") {
 			f.Spec.Turn = turn
 		}
+		if fs := cmd.Flags(); !fs.Changed("rx") && !fs.Changed("tx") && !fs.Changed("rcvbuf") {
+			f.Cell.RcvBuf = ownBuffer
+		}
 	case !cmd.Flags().Changed("duration"):
 		f.Spec.Duration = hostWindow
 	}

@@ -79,7 +79,8 @@ func TestSplitHeaders(t *testing.T) {
 	q := Question{RX: []string{"tcp", "uring", "zcrx", "tcp-trunc"}, TX: []string{"tcp"}, Paces: []int{50},
 		Flows: []int{1}}
 	for hwGRO, want := range map[bool]string{
-		false: "tcp/sendfile, tcp/sendfile header_split=on, tcp/sendfile pace=50%, tcp/sendfile header_split=on pace=50%, " +
+		false: "tcp/sendfile, tcp/sendfile header_split=on, tcp/sendfile pace=50%, " +
+			"tcp/sendfile header_split=on pace=50%, " +
 			"uring/sendfile header_split=on, uring/sendfile header_split=on pace=50%, zcrx/sendfile, " +
 			"zcrx/sendfile pace=50%, tcp-trunc/sendfile, tcp-trunc/tcp",
 		true: "tcp/sendfile, tcp/sendfile hw_gro=on header_split=on, tcp/sendfile pace=50%, " +

@@ -296,7 +296,8 @@ func TestHeldUpOrNot(t *testing.T) {
 	slow := by(made("tcp", "tcp", 20, 1), plan.ByReceiver)
 	mixed := text(slow, by(made("uring", "tcp", 34, 1), plan.ByReceiver),
 		by(made("tcp", "sendfile", 20, 1), plan.ByReceiver), by(made("uring", "sendfile", 30, 1), plan.BySender))
-	wants(t, "one of two", mixed, "uring is at least 1.4", "as fast as tcp from sendfile: the sender was the limit of uring")
+	wants(t, "one of two", mixed, "uring is at least 1.4",
+		"as fast as tcp from sendfile: the sender was the limit of uring")
 	if strings.Contains(mixed, ": was") || strings.Contains(mixed, ":  was") {
 		t.Error(mixed)
 	}
@@ -311,7 +312,8 @@ func TestRatios(t *testing.T) {
 	a.Cores, b.Cores, a.TGCores, b.TGCores, a.Watts, b.Watts = 0, 0, 0, 0, 100, 80
 	for want, cells := range map[string][]plantest.Cell{
 		"energy 0.80 [0.80..0.81] of tcp": {a, b},
-		"of tcp equal":                    {at(made("tcp-trunc", "tcp", 0, 1), 20), at(made("tcp-trunc", "sendfile", 0, 1), 20)},
+		"of tcp equal": {at(made("tcp-trunc", "tcp", 0, 1), 20),
+			at(made("tcp-trunc", "sendfile", 0, 1), 20)},
 	} {
 		s := report.Summarize(plantest.Journal(7, 8, cells...))
 		wants(t, want, strings.Join(s.Brief.Rows[1], " "), want)

@@ -30,6 +30,7 @@ func (r *runner) summary() bool {
 		func(f *result) string { return f.id.String() + ": " + f.why + "\n" + f.log() })
 	b.WriteString(skips(a.skipped))
 	fmt.Fprintf(&b, "\n%s\n", r.times())
+	b.WriteString(names(a.failed))
 	fmt.Fprintf(&b, "%d passed, %d failed, %d skipped\n", a.counted.passed, a.counted.failed, a.counted.skipped)
 	r.stdout.print([]byte(b.String()))
 	return a.counted.failed == 0
@@ -44,6 +45,16 @@ func section(b *strings.Builder, title string, all []*result, one func(*result) 
 	for _, r := range all {
 		b.WriteString(one(r))
 	}
+}
+
+// names lists what has failed once more, without logs: who sees the last lines only, as some
+// services show them, learns which tests to run.
+func names(failed []*result) string {
+	var b strings.Builder
+	for _, r := range failed {
+		fmt.Fprintf(&b, "FAILED %s\n", r.id)
+	}
+	return b.String()
 }
 
 // skips lists the reasons, those of most tests first, each with its tests by their packages.

@@ -60,8 +60,14 @@ const (
 // shape cuts the plan to what the hosts can do, and its windows to the time that there is.
 func (e *Experiment) shape(st *stage) {
 	s := e.Spec
-	if e.SplitHeaders && st.splits() {
-		s.SplitHeaders(driver.Of(st.opt.found[0].driver).SplitNeedsHWGRO)
+	if name := st.opt.found[0].driver; (e.SplitHeaders || e.HWGRO) && st.splits() {
+		needs := driver.Of(name).SplitNeedsHWGRO
+		if e.SplitHeaders {
+			s.SplitHeaders(needs)
+		} else if needs && s.GiveHWGRO() {
+			e.note("hw_gro is on in all cells, because " + name + " splits headers only with it (hw_gro: false leaves " +
+				"it out, and the modes that need it)")
+		}
 	}
 	if e.Fold {
 		s.Cells = st.foldFlows(st.support.fold(s.Cells, st.prepared))

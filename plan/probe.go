@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/near"
 )
 
 // ProbeNames are the probes that can run with a flow: eBPF programs and TCP_INFO
@@ -53,7 +55,7 @@ func JoinProbes(names []string) (string, error) {
 	var out []string
 	for _, n := range names {
 		if !slices.Contains(ProbeNames, n) {
-			return "", fmt.Errorf("unknown probe %q; the probes are %s", n, strings.Join(ProbeNames, ", "))
+			return "", fmt.Errorf("unknown probe %q%s", n, near.Instead(n, "probes", ProbeNames))
 		}
 	}
 	for _, n := range ProbeNames {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/near"
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
@@ -149,8 +150,8 @@ func ParseSpec(text string) (Spec, error) {
 	s.Name, s.Target, _ = strings.Cut(rest, "=")
 	k, ok := kinds[s.Name]
 	if !ok {
-		return s, fmt.Errorf("power source %s: unknown; the sources are %s", plainName(s.Name),
-			strings.Join(names(), ", "))
+		return s, fmt.Errorf("power source %s: unknown%s", plainName(s.Name),
+			near.Instead(s.Name, "sources", names()))
 	}
 	if hasOptions {
 		s.Options = url.Values{}
@@ -161,8 +162,8 @@ func ParseSpec(text string) (Spec, error) {
 	}
 	for name, values := range s.Options {
 		if !slices.Contains(k.options, name) && !slices.Contains(commonOptions, name) {
-			return s, fmt.Errorf("power source %s: unknown option %q; its options are %s", s.Name, name,
-				strings.Join(append(slices.Clone(k.options), commonOptions...), ", "))
+			return s, fmt.Errorf("power source %s: unknown option %q%s", s.Name, name,
+				near.Instead(name, "options", append(slices.Clone(k.options), commonOptions...)))
 		}
 		if len(values) != 1 {
 			return s, fmt.Errorf("power source %s: option %s is given %d times", s.Name, name, len(values))
@@ -324,7 +325,7 @@ func names() []string {
 func Open(s Spec) (Source, error) {
 	k, ok := kinds[s.Name]
 	if !ok {
-		return nil, fmt.Errorf("power source %q: unknown; the sources are %s", s.Name, strings.Join(names(), ", "))
+		return nil, fmt.Errorf("power source %q: unknown%s", s.Name, near.Instead(s.Name, "sources", names()))
 	}
 	src, err := k.open(s)
 	if err != nil {

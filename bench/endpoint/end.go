@@ -45,7 +45,11 @@ type End struct {
 	attaching sync.Mutex
 	started   chan flowStart  // of each flow, whether it is open
 	ended     chan flowResult // of each flow that was: its path returned
+	met       chan struct{}   // closed: all flows are open
 }
+
+// Met returns a channel that is closed when all flows are open.
+func (e *End) Met() <-chan struct{} { return e.met }
 
 // first stands for all flows where they are alike.
 func (e *End) first() *flow { return e.flows[0] }
@@ -129,7 +133,8 @@ func floods(p stream.Mode, o stream.Options) string {
 
 // newEnd makes an end without opening anything.
 func newEnd(s wire.EndSpec, path stream.Mode, o stream.Options) *End {
-	e := &End{spec: s, path: path, opts: o, transport: modes.Transports[path.Kind], flows: flowsOf(s, o)}
+	e := &End{spec: s, path: path, opts: o, transport: modes.Transports[path.Kind], flows: flowsOf(s, o),
+		met: make(chan struct{})}
 	e.started, e.ended = make(chan flowStart, len(e.flows)), make(chan flowResult, len(e.flows))
 	return e
 }

@@ -52,6 +52,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	r.beginLedger()
 	r.left = len(r.end.flows)
 	close(o.begin)
+	close(r.end.met)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/explain"
 	"github.com/zcbench/zcbench/docs"
+	"github.com/zcbench/zcbench/internal/near"
 )
 
 func explainCommand() *cobra.Command {
@@ -84,8 +85,8 @@ func explainWord(w io.Writer, book *explain.Book, word string) error {
 	answers := book.Lookup(word)
 	if len(answers) == 0 {
 		hint := "zcbench explain lists the words"
-		if near := cli.Near(strings.TrimLeft(word, "-"), book.Words()); len(near) > 0 {
-			hint = "did you mean " + strings.Join(near, ", ") + "?"
+		if all := near.Names(strings.TrimLeft(word, "-"), book.Words()); len(all) > 0 {
+			hint = "did you mean " + strings.Join(all, ", ") + "?"
 		}
 		return cli.Usagef("nothing is known about %.60q\n%s", word, hint)
 	}

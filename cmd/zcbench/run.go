@@ -136,7 +136,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 
 // runPolicy is how single cells are played: until their user wants no more.
 func runPolicy() bench.Policy {
-	return bench.Policy{Shape: matrix.Shape{NoteMTU: true}, AbortOnCancel: true}
+	return bench.Policy{Shape: matrix.Shape{HWGRO: true, NoteMTU: true}, AbortOnCancel: true}
 }
 
 func (f *runFlags) finish(cmd *cobra.Command, in *results.Folder, recs []results.Record, runErr error) error {

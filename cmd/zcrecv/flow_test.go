@@ -412,6 +412,17 @@ func TestInterruptedWaiting(t *testing.T) {
 	interrupted(send)
 }
 
+// A sender without a receiver says what it waits for.
+func TestWaitsForReceiver(t *testing.T) {
+	addr := port(t, "127.0.0.1")
+	send := built.Start(t, "zcsend", "--connect-timeout", "1500ms", addr)
+	got := send.Wait(await.Hang)
+	want := "zcsend: waiting for 1.5s (--connect-timeout) for a receiver that listens on " + addr
+	if text := send.Err.String(); got != 1 || !strings.HasPrefix(text, want) || !strings.Contains(text, "refused") {
+		t.Errorf("exit status %d: %s", got, text)
+	}
+}
+
 // A stranger is told what is wrong; the receiver goes on waiting and counts.
 func TestWrongCookie(t *testing.T) {
 	cookie := strings.Repeat("12", 16)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/zcbench/zcbench/internal/near"
 	"github.com/zcbench/zcbench/plan"
 )
 
@@ -60,7 +61,7 @@ func (x *expansion) about(n ast.Node) error {
 			return err
 		}
 		if plan.LookupOption(name) == nil {
-			return at(item, "unknown factor %q; the factors are %s", name, strings.Join(optionNames(), ", "))
+			return at(item, "unknown factor %q%s", name, near.Instead(name, "factors", optionNames()))
 		}
 		x.spec.About, x.abouts = append(x.spec.About, name), append(x.abouts, item)
 	}

@@ -4,11 +4,11 @@ package matrix
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/near"
 	"github.com/zcbench/zcbench/plan"
 )
 
@@ -94,7 +94,7 @@ func readProduct(n ast.Node, what string) (product, error) {
 	for _, kv := range pairs {
 		o := plan.LookupOption(kv.key)
 		if o == nil {
-			return p, at(kv.node, "unknown factor %q; the factors are %s", kv.key, strings.Join(optionNames(), ", "))
+			return p, at(kv.node, "unknown factor %q%s", kv.key, near.Instead(kv.key, "factors", optionNames()))
 		}
 		a, err := readAxis(o, kv)
 		if err != nil {

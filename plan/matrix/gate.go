@@ -5,10 +5,10 @@ package matrix
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/zcbench/zcbench/internal/near"
 	"github.com/zcbench/zcbench/plan"
 )
 
@@ -49,7 +49,7 @@ func (s *Spec) SetGate(key, text string) error {
 	}
 	i := slices.IndexFunc(plan.Limits, func(l plan.Limit) bool { return l.Key == key })
 	if i < 0 {
-		return fmt.Errorf("unknown gate %.40q; the gates are %s", key, strings.Join(GateKeys(), ", "))
+		return fmt.Errorf("unknown gate %.40q%s", key, near.Instead(key, "gates", GateKeys()))
 	}
 	l := plan.Limits[i]
 	off := text == "off" || text == "false"

@@ -13,6 +13,9 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/zcbench/zcbench/internal/near"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Error is a mistake in an experiment file.
@@ -69,7 +72,7 @@ func parseYAML(data []byte) (n ast.Node, err error) {
 	f, err := parser.Parse(tokens, 0)
 	if s := (*yaml.SyntaxError)(nil); errors.As(err, &s) {
 		line, column := position(s.Token)
-		return nil, &Error{Line: line, Column: column, Msg: "not YAML: " + s.Message}
+		return nil, &Error{Line: line, Column: column, Msg: "not YAML: " + s.Message + typeInstead(s.Message)}
 	}
 	if d := (*yaml.DuplicateKeyError)(nil); errors.As(err, &d) {
 		line, column := position(d.Token)
@@ -93,6 +96,19 @@ func parseYAML(data []byte) (n ast.Node, err error) {
 	return nil, at(docs[1], "a second document: an experiment file holds one")
 }
 
+// typeInstead says what to type where the parser says only what it met.
+func typeInstead(met string) string {
+	switch {
+	case strings.Contains(met, `'\t'`):
+		return ": indent with spaces, not with a tab"
+	case strings.Contains(met, "',' or ']'"):
+		return ": a list that begins with [ ends with ], on this line or before it"
+	case strings.Contains(met, "',' or '}'"):
+		return ": a mapping that begins with { ends with }, on this line or before it"
+	}
+	return ""
+}
+
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	return s
@@ -113,11 +129,7 @@ func readMap(n ast.Node, what string, fields []field) error {
 	for _, p := range pairs {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == p.key })
 		if i < 0 {
-			var known []string
-			for _, f := range fields {
-				known = append(known, f.key)
-			}
-			return at(p.node, "unknown key %q in %s; the keys are %s", p.key, what, strings.Join(known, ", "))
+			return unknownKey(p, what, fields)
 		}
 		if err := fields[i].read(p.value); err != nil {
 			return err
@@ -125,6 +137,21 @@ func readMap(n ast.Node, what string, fields []field) error {
 	}
 	return nil
 }
+
+// unknownKey says of a key that is none what to type instead.
+func unknownKey(p pair, what string, fields []field) error {
+	var known []string
+	for _, f := range fields {
+		known = append(known, f.key)
+	}
+	if what == wholeFile && plan.LookupOption(p.key) != nil {
+		return at(p.node, "%s is a factor: write it below `factors:`, indented", p.key)
+	}
+	return at(p.node, "unknown key %q in %s%s", p.key, what, near.Instead(p.key, "keys", known))
+}
+
+// wholeFile is what errors call the outermost mapping.
+const wholeFile = "the experiment"
 
 type pair struct {
 	key         string

@@ -70,7 +70,7 @@ func parse(data []byte, whole bool) (*Spec, error) {
 	}
 	s := New()
 	x := expansion{spec: s}
-	if err := readMap(root, "the experiment", s.fields(&x)); err != nil {
+	if err := readMap(root, wholeFile, s.fields(&x)); err != nil {
 		return nil, err
 	}
 	if err := x.shorten(root, whole); err != nil {

@@ -167,7 +167,7 @@ func TestErrors(t *testing.T) {
 		{"- a\n", "x.yaml:1:1: the experiment must be a mapping (key: value), this is a list"},
 		{ok + "sut: netns:a\n", "sut must be a mapping (such as sut: {host: \"netns:a\"}), this is a value"},
 		{ok + "tg: netns:b\n", "tg must be a mapping (such as tg: {host: \"netns:b\"}), this is a value"},
-		{ok + "repetition: 6\n", `x.yaml:3:1: unknown key "repetition" in the experiment; the keys are name, `},
+		{ok + "repetition: 6\n", `x.yaml:3:1: unknown key "repetition" in the experiment; did you mean repetitions?`},
 		{ok + "repetitions: six\n", `x.yaml:3:14: "six" is not a whole number`},
 		{ok + "probe_sample: 12\n", `x.yaml:3:15: probe_sample: "12" is not a power of two, 1 to 1024`},
 		{ok + "repetitions: 0\n", "x.yaml:3:14: 0 is outside 1..1000"},
@@ -197,7 +197,7 @@ func TestErrors(t *testing.T) {
 		{ok + "sut: &a {dev: x}\ntg: *a\n", "anchor"},
 		{"name: x\nfactors: {rx: nosuch, tx: tcp}\n", `x.yaml:2:15: rx: unknown rx mode "nosuch"`},
 		{"name: x\nfactors: {rx: tcp, tx: tcp, color: red}\n",
-			`x.yaml:2:29: unknown factor "color"; the factors are rx, tx, gro`},
+			`x.yaml:2:29: unknown factor "color"; docs/matrix.md lists the factors`},
 		{"name: x\nfactors: {rx: [tcp, tcp], tx: tcp}\n", `x.yaml:2:21: rx: "tcp" twice`},
 		{"name: x\nfactors: {rx: [], tx: tcp}\n", "rx has no value"},
 		{"name: x\nfactors: {rx: tcp}\n", "no tx"},
@@ -206,6 +206,10 @@ func TestErrors(t *testing.T) {
 		{"name: x\nfactors: {rx: tcp, tx: tcp, big_tcp: 1M}\n", "outside 4096..524280"},
 		{"name: x\nfactors:\n  rx: tcp\n tx: tcp\n", "x.yaml:"},
 		{"name: [x\n", "not YAML"},
+		{"name: x\ntx: tcp\nfactors: {rx: tcp}\n", "x.yaml:2:1: tx is a factor: write it below `factors:`"},
+		{"name: x\nfactors:\n\trx: tcp\n", "x.yaml:3:1: not YAML: found character '\t'"},
+		{"name: x\nfactors:\n\trx: tcp\n", "indent with spaces, not with a tab"},
+		{"name: x\nfactors:\n  rx: [tcp\n  tx: tcp\n", "a list that begins with [ ends with ]"},
 		{"name: x\nfactors: {rx: {a: b}, tx: tcp}\n", "a mapping"},
 	} {
 		_, err := Parse("x.yaml", []byte(x.text))

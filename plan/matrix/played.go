@@ -36,6 +36,9 @@ type Shape struct {
 	// SplitHeaders does what [Spec.SplitHeaders] does, where a mode that takes a queue over can
 	// run.
 	SplitHeaders bool `json:"split_headers,omitempty"`
+	// HWGRO does what [Spec.GiveHWGRO] does, where a mode that takes a queue over can run and the
+	// driver splits headers only with hardware GRO.
+	HWGRO bool `json:"hw_gro,omitempty"`
 	// NoteMTU gives the records the path's MTU, where their cells say nothing of it.
 	NoteMTU bool `json:"note_mtu,omitempty"`
 }

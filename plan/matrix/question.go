@@ -142,6 +142,22 @@ func (s *Spec) SplitHeaders(hwGRO bool) {
 	}
 }
 
+// GiveHWGRO gives all cells hardware GRO, for hosts where a mode cannot do without, and reports
+// whether it did: what the plan says of it anywhere stays.
+func (s *Spec) GiveHWGRO() bool {
+	said := func(c plan.Cell) bool { return c.HWGRO != nil }
+	if len(s.Cells) == 0 || slices.ContainsFunc(s.Cells, said) {
+		return false
+	}
+	for i := range s.Cells {
+		s.Cells[i].HWGRO = new(true)
+	}
+	if s.Base != nil {
+		s.Base.HWGRO = new(true)
+	}
+	return true
+}
+
 // TakeTurns lets the cells take turns, where several of them can, and otherwise returns why not, as
 // a part of a sentence, and leaves the order as it was.
 func (s *Spec) TakeTurns() (why string) {

@@ -104,6 +104,25 @@ func TestSplitHeaders(t *testing.T) {
 	}
 }
 
+// All cells have hardware GRO where a mode needs it, the baseline too, unless the plan says
+// something of it.
+func TestGiveHWGRO(t *testing.T) {
+	s := asked(Question{RX: []string{"tcp", "zcrx"}, TX: []string{"tcp"}, Flows: []int{1}})
+	if !s.GiveHWGRO() || s.GiveHWGRO() {
+		t.Error("given twice, or never")
+	}
+	if s.Base.HWGRO == nil || slices.ContainsFunc(s.Cells, func(c plan.Cell) bool { return c.HWGRO == nil || !*c.HWGRO }) {
+		t.Error(cellsOf(s))
+	}
+	s.Cells[0].HWGRO, s.Cells[1].HWGRO = nil, new(false)
+	if s.GiveHWGRO() || s.Cells[0].HWGRO != nil || *s.Cells[1].HWGRO {
+		t.Error("a plan that says something of it is changed")
+	}
+	if (&Spec{}).GiveHWGRO() {
+		t.Error("given to no cell")
+	}
+}
+
 // What cannot take turns says why, and stays as it was.
 func TestTakeTurns(t *testing.T) {
 	two := []plan.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}}

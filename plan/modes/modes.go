@@ -7,10 +7,10 @@ package modes
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/near"
 	"github.com/zcbench/zcbench/packet/datagram"
 	"github.com/zcbench/zcbench/packet/xdp"
 	"github.com/zcbench/zcbench/zc/devmem"
@@ -55,6 +55,6 @@ func Find(role stream.Role, name string) (stream.Mode, error) {
 			return All[i], nil
 		}
 	}
-	return stream.Mode{}, fmt.Errorf("unknown %s mode %q; the %s modes are %s", role, name, role,
-		strings.Join(Names(role), ", "))
+	return stream.Mode{}, fmt.Errorf("unknown %s mode %q%s", role, name,
+		near.Instead(name, string(role)+" modes", Names(role)))
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/near"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
@@ -138,7 +139,7 @@ func Lookup(names []string) ([]Metric, error) {
 			for _, m := range Metrics {
 				known = append(known, m.Name)
 			}
-			return nil, fmt.Errorf("unknown metric %q; the metrics are %s", n, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown metric %q%s", n, near.Instead(n, "metrics", known))
 		}
 		out = append(out, Metrics[i])
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/near"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
@@ -140,7 +141,7 @@ func betweenOf(p *plan.Origin) (b stat.Between) {
 func (s *Set) AskAbout(factors []string) error {
 	for _, name := range factors {
 		if !slices.Contains(factorNames(), name) {
-			return fmt.Errorf("unknown factor %q; the factors are %s", name, strings.Join(factorNames(), ", "))
+			return fmt.Errorf("unknown factor %q%s", name, near.Instead(name, "factors", factorNames()))
 		}
 	}
 	s.About = factors

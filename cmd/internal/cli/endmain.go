@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -63,7 +64,9 @@ type Output struct{ JSON, Verbose bool }
 // RunEnd runs an end on its own and prints the report. Ending the command's
 // context breaks the flow off.
 func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.Schedule, o Output) error {
+	over := tellWaiting(cmd, end, spec, sch)
 	r := end.Run(cmd.Context(), sch)
+	over()
 	err := end.Close()
 	if err != nil && r.Verdict == results.OK {
 		r.Verdict, r.Reason, r.Fix = results.Failed, err.Error(), fault.Fix(err)
@@ -78,6 +81,38 @@ func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.S
 		DataPath(cmd.OutOrStdout(), string(spec.Role), rep.Metrics)
 	}
 	return err
+}
+
+// waitsQuietly is how long a sender waits for its receiver before it says so.
+const waitsQuietly = time.Second
+
+// tellWaiting says of a sender whose receiver is not there yet what it waits for, until over is
+// called.
+func tellWaiting(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.Schedule) (over func()) {
+	if spec.Role != stream.TX {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var said sync.WaitGroup
+	said.Go(func() {
+		select {
+		case <-end.Met():
+			return
+		case <-done:
+			return
+		case <-time.After(waitsQuietly):
+		}
+		limit := "for ever"
+		if sch.PeerWaitNs > 0 {
+			limit = "for " + time.Duration(sch.PeerWaitNs).String()
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting %s (--connect-timeout) for a receiver that listens on %s and has all "+
+			"its flows: start zcrecv --listen %[3]s there\n", cmd.Name(), limit, spec.Addr)
+	})
+	return func() {
+		close(done)
+		said.Wait()
+	}
 }
 
 // CheckDuration refuses a duration that measures nothing.

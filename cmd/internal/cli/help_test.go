@@ -9,7 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
 
@@ -92,30 +91,5 @@ func TestManPage(t *testing.T) {
 		RunE: func(*cobra.Command, []string) error { return nil }}
 	if status, text := said(t, alone, "--man"); status != done || !strings.HasPrefix(text, ".TH ALONE 1") {
 		t.Errorf("exit status %d: %s", status, text)
-	}
-}
-
-func TestNear(t *testing.T) {
-	names := []string{"rx-buffer", "rx-buf-len", "duration", "channels", "sut", "tg"}
-	for word, want := range map[string][]string{
-		"durations": {"duration"}, "rx_buffer": {"rx-buffer"}, "rx-bufer": {"rx-buffer"}, "sutt": {"sut"}, "xy": nil,
-		"dev": nil, "chan": {"channels"},
-		"colour": nil, "cuts": nil, "": nil, strings.Repeat("x", 1000): nil, "SUT": {"sut"},
-	} {
-		if d := cmp.Diff(want, Near(word, names)); d != "" {
-			t.Errorf("%.20q (-want +got):\n%s", word, d)
-		}
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, x := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"abc", "abc", 0}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"demo", "dmo", 1}, {"demo", "dmeo", 1},
-		{"zcrx", "zcxr", 1}, {"nosuch", "touch", 2}} {
-		if got := distance(x.a, x.b); got != x.want || distance(x.b, x.a) != x.want {
-			t.Errorf("%q, %q: %d, want %d", x.a, x.b, got, x.want)
-		}
 	}
 }

@@ -25,6 +25,7 @@ type powerFlags struct {
 	interval, duration time.Duration
 	every              time.Duration
 	csv                string
+	resolves           string // a difference in watts
 }
 
 func powerCommand() *cobra.Command {
@@ -41,7 +42,12 @@ Passwords and SNMP communities come from the environment, such as
 ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or from a file that only its
 owner can read (option secrets=FILE). See docs/power.md.
 
-Exit status: 0 done, 1 a source had no reading at all, 2 wrong usage or no such source.`,
+--can-resolve 20W reads for as long as a run's window, and says whether the meter can
+tell two cells that differ by 20 W, by its step and by how much its readings scatter:
+let the host do what it will do, or rest. What cells vary by themselves is on top.
+
+Exit status: 0 done, 1 a source had no reading at all, or none resolves the difference,
+2 wrong usage or no such source.`,
 		Example: "  zcbench power --source list\n  zcbench power --source rapl --source " +
 			"'snmp=apc@pdu.example?outlet=3' \\\n      --csv watts.csv",
 		Args: cobra.NoArgs,
@@ -56,6 +62,8 @@ Exit status: 0 done, 1 a source had no reading at all, 2 wrong usage or no such 
 	fs.DurationVar(&f.duration, "duration", 0, "how long to read (default: until Ctrl-C)")
 	fs.StringVar(&f.csv, "csv", "",
 		"write every reading to this file (-: standard output), as t_ns,source,channel,watts")
+	fs.StringVar(&f.resolves, "can-resolve", "",
+		"say whether the sources tell a difference of so many watts in a window of --duration (default 10s)")
 	return cmd
 }
 
@@ -78,6 +86,9 @@ func (f *powerFlags) run(cmd *cobra.Command) error {
 	if len(sources) == 0 {
 		return cli.Usagef("no power source found: zcbench power --source list says why")
 	}
+	if f.resolves != "" {
+		return f.resolve(cmd, sources)
+	}
 	return f.watch(cmd, sources)
 }
 
@@ -86,6 +97,12 @@ func (f *powerFlags) check(cmd *cobra.Command) error {
 	if err := cmp.Or(cli.CheckInterval("interval", f.interval, power.LeastInterval),
 		cli.CheckInterval("every", f.every, 100*time.Millisecond), cli.CheckWatched(f.duration)); err != nil {
 		return cli.UsageError(err)
+	}
+	if _, err := parseWatts(f.resolves); err != nil && cmd.Flags().Changed("can-resolve") {
+		return err
+	}
+	if f.resolves != "" && f.csv != "" {
+		return cli.Usagef("--can-resolve prints an answer, and --csv readings: give one of them")
 	}
 	return cli.CheckGiven(cmd, "source", "csv")
 }

@@ -12,7 +12,8 @@ import (
 // resolved reads 20 s of a meter with this scatter and step, four readings a second.
 func resolved(t *testing.T, rng *rand.Rand, scatter, step float64) Resolution {
 	t.Helper()
-	tr := Trace{Info: info{Name: "x", Channels: []channel{{Kind: power}}}, Interval: 250 * time.Millisecond}
+	tr := Trace{Info: info{Name: "x", Channels: []channel{{Kind: power, Resolution: step}}},
+		Interval: 250 * time.Millisecond}
 	for i := range 81 {
 		w := 200 + scatter*rng.NormFloat64()
 		if step > 0 {
@@ -66,8 +67,18 @@ func TestRuns(t *testing.T) {
 		t.Errorf("a noisy meter takes windows of %v", d)
 	}
 	coarse := resolved(t, rng, 0, 50)
-	coarse.StepW, coarse.U = 50, 50/math.Sqrt(12) // as declared: readings that are all equal show none
 	if _, ok := coarse.WindowFor(5); ok || coarse.Runs(5) <= verdictRuns {
 		t.Errorf("a meter with steps of 50 W takes %d runs", coarse.Runs(5))
+	}
+}
+
+// Readings that are all equal show nothing.
+func TestResolveStuck(t *testing.T) {
+	tr := Trace{Info: info{Name: "x", Channels: []channel{{Kind: power}}}, Interval: time.Second}
+	for i := range 21 {
+		tr.Samples = append(tr.Samples, sample{AtNs: int64(i) * 1e9, V: []int64{200e6}})
+	}
+	if r, err := Resolve(tr, Window{FromNs: 1, ToNs: 20e9}); err == nil {
+		t.Errorf("%+v", r)
 	}
 }

@@ -81,7 +81,7 @@ func sayResolution(w io.Writer, r power.Resolution, watts float64) (can bool) {
 		if d, ok := r.WindowFor(watts); ok {
 			text += fmt.Sprintf(", or windows of %v (--duration).", d)
 		} else {
-			text += "; longer windows do not help: the readings are all equal."
+			text += "; longer windows do not help: its steps are as coarse."
 		}
 	}
 	if r.Average > 0 {

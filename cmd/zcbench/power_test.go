@@ -368,7 +368,7 @@ func TestWatchForgets(t *testing.T) {
 
 // A meter that alternates between 200 and 201 W tells 20 W apart, and not a thousandth of one.
 func TestPowerCanResolve(t *testing.T) {
-	const meter = "command=while :; do echo 200; sleep .03; echo 201; sleep .03; done?name=meter"
+	const meter = "command=while :; do echo 200; sleep .13; echo 201; sleep .17; done?name=meter"
 	for watts, want := range map[string]struct {
 		status int
 		text   string
@@ -376,7 +376,7 @@ func TestPowerCanResolve(t *testing.T) {
 		"20W": {0, "It tells 20 W, with the 6 runs"}, "0.001": {1, "To tell 0.001 W takes"},
 		"much": {2, "such as 20W"}, "-3": {2, "such as 20W"}, "": {2, "such as 20W"},
 	} {
-		p := built.Start(t, "zcbench", "power", "--source", meter, "--interval", "20ms", "--duration", "600ms",
+		p := built.Start(t, "zcbench", "power", "--source", meter, "--interval", "100ms", "--duration", "2s",
 			"--can-resolve", watts)
 		got := p.Wait(await.Hang)
 		text := strings.Join(strings.Fields(p.Out.String()+p.Err.String()), " ")

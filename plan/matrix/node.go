@@ -99,7 +99,7 @@ func parseYAML(data []byte) (n ast.Node, err error) {
 // typeInstead says what to type where the parser says only what it met.
 func typeInstead(met string) string {
 	switch {
-	case strings.Contains(met, `'\t'`):
+	case strings.Contains(met, "'\t'"):
 		return ": indent with spaces, not with a tab"
 	case strings.Contains(met, "',' or ']'"):
 		return ": a list that begins with [ ends with ], on this line or before it"

@@ -49,7 +49,7 @@ much, and per second. It changes nothing and needs no root, except for --netns
 With several interfaces, in the order in which packets pass them, it shows packets
 and bytes per second of each, and between which two neighbours packets vanish, in
 both directions: bridges, VLANs, bonds, veths, also in other network namespaces as
-netns:NAME/IF. --why names the reasons that the kernel gives (docs/packets.md).
+netns:NAME/IF. --why names the reasons that the kernel gives (docs/path.md).
 
 Exit status: 0 done, 1 nothing could be read, 2 wrong usage or input.`,
 		Example: "  zcbench counters --dev eth0\n  zcbench counters --dev eth0 --interval 10s --count 1 --json\n " +

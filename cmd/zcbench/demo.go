@@ -68,7 +68,7 @@ Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
 invalid, 2 wrong usage or input. Runs that veth copies do not count as invalid here,
 nor, where others are ok, those that other work disturbed, also when repeated or with
 no time for that, and those at a share of a rate that could not be measured. Those
-beyond a limit of an outcome that --gate names do (docs/matrix.md).`,
+beyond a limit of an outcome that --gate names do (docs/gates.md).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}

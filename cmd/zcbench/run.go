@@ -68,7 +68,7 @@ Turns take root (CAP_NET_ADMIN): without it, this machine's run one after anothe
 with --order blocks.
 
 A run that something else disturbed (load on a measured CPU, a window read late) is
-invalid and repeated, at most twice; --gate changes the limits (docs/matrix.md).
+invalid and repeated, at most twice; --gate changes the limits (docs/gates.md).
 Only --duration is measured, not --ramp-up before it nor --ramp-down after it.
 Ctrl-C cancels the run.
 

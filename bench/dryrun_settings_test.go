@@ -145,7 +145,7 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 				"TG: 4 flows: a thread each, on CPUs 9,11,13,15\n"}},
 		"steered": {"rx: tcp, flows: 2, queues: 2, cpu_layout: 1cpu", []int{0, 1, 2, 3},
 			[]string{"rule = an ntuple rule for each of 2 flows: flow 0 to queue 2, flow 1 to queue 3\n",
-				"= 1cpu: CPUs 14-15: queue 2 to CPU 15, queue 3 to CPU 14, others in turn\n",
+				"= CPUs 14-15 (1cpu): queue 2 to CPU 15, queue 3 to CPU 14, others in turn\n",
 				"SUT: 2 flows: a thread each, on CPUs 14-15\n"}},
 		"by the first": {"rx: tcp, flows: 3, queues: 2, queue: 1", nil, []string{"without queues 1-2\n",
 			"flow 0 to queue 1, flow 1 to queue 2, flow 2 to queue 1\n"}},

@@ -178,14 +178,15 @@ func (s *collected) ofLayout(p placed, dev string, o Options) {
 		}
 	}
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
-	where := "chosen near the interface"
+	layout := " (" + string(p.layout) + ")"
+	where := "chosen near the interface" + layout
 	switch {
 	case len(known) == 1:
-		where = "CPU " + counter.FormatCPUList(known)
+		where = "CPU " + counter.FormatCPUList(known) + layout
 	case len(known) > 1:
-		where = "CPUs " + counter.FormatCPUList(known) + p.ofQueues(o)
+		where = "CPUs " + counter.FormatCPUList(known) + layout + p.ofQueues(o)
 	}
-	s.add(cmp.Or(dev, "lo")+": interrupt or rps of all queues", string(p.layout)+": "+where)
+	s.add(cmp.Or(dev, "lo")+": receive softirq, by interrupts or RPS", where)
 }
 
 // ofQueues describes which queues have a CPU of their own.

@@ -63,7 +63,7 @@ set on the hosts for the runs, and restored
     eth0: rss = without queue 2
     eth0: feature rx-ntuple-filter = on
     eth0: rule = the flow to queue 2
-    eth0: interrupt or rps of all queues = 1cpu: CPU 4 | 2cpu: CPU 4
+    eth0: receive softirq, by interrupts or RPS = CPU 4 (1cpu) | CPU 4 (2cpu)
     eth0: header-split = tcp-data-split on   (8 of 16 cells)
   TG:
     interface: gso-max-size = 65536
@@ -73,7 +73,7 @@ set on the hosts for the runs, and restored
     interface: mtu = 1500 | 4148
     interface: ring rx = 512
     sysctl net.core.wmem_max = 1000000
-    interface: interrupt or rps of all queues = 1cpu: CPU 1 | 2cpu: chosen near the interface
+    interface: receive softirq, by interrupts or RPS = CPU 1 (1cpu) | chosen near the interface (2cpu)
 
 programs to be started
   SUT: ssh root@sut, and zcbench's own agent there as that user
@@ -93,14 +93,14 @@ programs to be started
 // tell: on one machine one CPU, over loopback as found, unless the TG has a layout of its own.
 func TestDryRunOfTGLayout(t *testing.T) {
 	for _, x := range []struct{ sut, tg, layout, want string }{
-		{"", "", "cpu_layout: 2cpu", "1cpu: CPU 1"},
-		{"", "", "cpu_layout: 2cpu, tg_cpu_layout: 2cpu", "2cpu: CPU 3"},
-		{"netns:a", "netns:b", "cpu_layout: 2cpu", "1cpu: CPU 1"},
-		{"netns:a", "local", "cpu_layout: 2cpu", "1cpu: CPU 1"},
+		{"", "", "cpu_layout: 2cpu", "CPU 1 (1cpu)"},
+		{"", "", "cpu_layout: 2cpu, tg_cpu_layout: 2cpu", "CPU 3 (2cpu)"},
+		{"netns:a", "netns:b", "cpu_layout: 2cpu", "CPU 1 (1cpu)"},
+		{"netns:a", "local", "cpu_layout: 2cpu", "CPU 1 (1cpu)"},
 		{"netns:a", "netns:a", "cpu_layout: 2cpu", ""},
 		{"local", "local", "cpu_layout: 1cpu", ""},
-		{"ssh:a", "ssh:a", "cpu_layout: 2cpu", "2cpu: CPU 3"}, // two names may be one machine, and one two
-		{"local", "ssh:a", "cpu_layout: 2cpu", "2cpu: CPU 3"},
+		{"ssh:a", "ssh:a", "cpu_layout: 2cpu", "CPU 3 (2cpu)"}, // two names may be one machine, and one two
+		{"local", "ssh:a", "cpu_layout: 2cpu", "CPU 3 (2cpu)"},
 	} {
 		hosts := func(name, layout string) string {
 			if name == "" {
@@ -116,7 +116,7 @@ func TestDryRunOfTGLayout(t *testing.T) {
 		var b bytes.Buffer
 		p.settings(&b)
 		_, tg, _ := strings.Cut(b.String(), "TG:")
-		if _, got, _ := strings.Cut(strings.TrimSpace(tg), "of all queues = "); got != x.want {
+		if _, got, _ := strings.Cut(strings.TrimSpace(tg), "by interrupts or RPS = "); got != x.want {
 			t.Errorf("%q and %q, %s: %q, want %q in\n%s", x.sut, x.tg, x.layout, got, x.want, &b)
 		}
 	}
@@ -139,13 +139,13 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 			[]string{"eth0: rss = without queues 2-3\n",
 				"rule = an ntuple rule for each of 4 flows: flow 0 to queue 2, flow 1 to queue 3, flow 2 to queue 2, " +
 					"flow 3 to queue 3\n",
-				"eth0: interrupt or rps of all queues = 2cpu: CPUs 12,14: queue 2 to CPU 14, queue 3 to CPU 12, " +
+				"eth0: receive softirq, by interrupts or RPS = CPUs 12,14 (2cpu): queue 2 to CPU 14, queue 3 to CPU 12, " +
 					"others in turn\n",
 				"SUT: 4 flows: 2 threads, one for each RX queue, on CPUs 13,15\n",
 				"TG: 4 flows: a thread each, on CPUs 9,11,13,15\n"}},
 		"steered": {"rx: tcp, flows: 2, queues: 2, cpu_layout: 1cpu", []int{0, 1, 2, 3},
 			[]string{"rule = an ntuple rule for each of 2 flows: flow 0 to queue 2, flow 1 to queue 3\n",
-				"= 1cpu: CPUs 14-15: queue 2 to CPU 15, queue 3 to CPU 14, others in turn\n",
+				"= CPUs 14-15 (1cpu): queue 2 to CPU 15, queue 3 to CPU 14, others in turn\n",
 				"SUT: 2 flows: a thread each, on CPUs 14-15\n"}},
 		"by the first": {"rx: tcp, flows: 3, queues: 2, queue: 1", nil, []string{"without queues 1-2\n",
 			"flow 0 to queue 1, flow 1 to queue 2, flow 2 to queue 1\n"}},
@@ -183,7 +183,7 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 		"not the only": {"rx: tcp, queue: 3", []int{0}, []string{"it has only 1 RX queue",
 			"fix: make more queues: --channels 4"}},
 		"no such host": {"rx: tcp, flows: 2, cpu_layout: 1cpu}\nsut: {cpu: [4, 6]", nil,
-			[]string{"interface: interrupt or rps of all queues = 1cpu: CPUs 4,6, in turn\n",
+			[]string{"interface: receive softirq, by interrupts or RPS = CPUs 4,6 (1cpu), in turn\n",
 				"SUT: 2 flows: a thread each, on CPUs 4,6\n"}},
 	} {
 		e := experiment(t, "name: x\nfactors: {tx: tcp, "+x.factors+"}\n")
@@ -234,7 +234,7 @@ func TestIntegrationDryRunOfSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"zcsut: mtu = 4148\n", "zcsut: feature rx-gro = off\n",
-		"    sysctl net.ipv4.tcp_sack = 0\n", "zcsut: interrupt or rps of all queues = 2cpu: CPU ",
+		"    sysctl net.ipv4.tcp_sack = 0\n", "zcsut: receive softirq, by interrupts or RPS = CPU ",
 		"zctg: mtu = 4148\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

@@ -24,7 +24,7 @@ func labs(t *testing.T) (all []string) {
 }
 
 // The drivers that the soft NIC imitates are the same in the module, in the drivers' files, in the
-// tests of a long run, and in docs/lab.md.
+// tests of a long run, and in docs/softnic.md.
 func TestImitatedEverywhere(t *testing.T) {
 	names := func(path, list, name string) (all []string) {
 		t.Helper()
@@ -47,7 +47,7 @@ func TestImitatedEverywhere(t *testing.T) {
 	for path, got := range map[string][]string{
 		"machine/driver": labs(t),
 		"mk/lane.sh":     names("lane.sh", `(?m)^\t\*\) echo (mlx.*fbnic.*) ;;$`, `([\w-]+)`),
-		"docs/lab.md": names("../docs/lab.md", "(?s)\n\\| imitated \\|[^\n]*\n[^\n]*\n(.*?)\n\n",
+		"docs/softnic.md": names("../docs/softnic.md", "(?s)\n\\| imitated \\|[^\n]*\n[^\n]*\n(.*?)\n\n",
 			"(?m)^\\| `([\\w-]+)`"),
 	} {
 		if !slices.Equal(got, want) {

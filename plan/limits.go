@@ -9,7 +9,7 @@ import (
 )
 
 // Limit is a gate's limit: a field of [Gates]. Its key in experiment files, its default, its
-// line in reports and its row in docs/matrix.md follow from this; package judge judges by it.
+// line in reports and its row in docs/gates.md follow from this; package judge judges by it.
 type Limit struct {
 	Key     string
 	Class   GateClass
@@ -38,7 +38,7 @@ var Limits = []Limit{
 	{FrequencyGate, ByOutcome, "distance of the CPU frequency from the cell's median", .02, true, "",
 		"run, from 3 runs of the cell: distance of the flow's CPU frequency from the cell's median, where it is " +
 			"measured; such a run is flagged and counts, also where the limit is named; comparison: off asks " +
-			"nothing of the two cells' frequencies (docs/statistics.md)",
+			"nothing of the two cells' frequencies (docs/comparable.md)",
 		func(g *Gates) **float64 { return &g.Frequency }},
 	{"temperature_c", ByOutcome, "spread of the CPU temperature", 10, false, " K",
 		"cell: range of the CPU temperature in kelvin, where it can be read",
@@ -50,7 +50,7 @@ var Limits = []Limit{
 		"run: packets dropped by the receiver's interface and softnet",
 		func(g *Gates) **float64 { return &g.DropsPerGB }},
 	{"coverage", ByOutcome, "coverage of /proc/stat", 0, true, " from 1",
-		"run: distance of stat_coverage from 1 (docs/schema.md)",
+		"run: distance of stat_coverage from 1 (docs/columns.md)",
 		func(g *Gates) **float64 { return &g.Coverage }},
 	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a CPU of the flow's, " +
 		"or of the same core as one, that is certainly not the benchmark's; where only ticks tell, beyond the " +

@@ -13,7 +13,7 @@ import (
 
 // Option is one thing that can be chosen of a run: a field of [Cell]. What is said here, once,
 // is its flag, its key in experiment files and its name as a factor there, its column in
-// runs.csv, its check and the message of that, and its line in the help and in docs/matrix.md.
+// runs.csv, its check and the message of that, and its line in the help and in docs/options.md.
 type Option struct {
 	Name    string   // in files and tables: rx_buf_len
 	Flag    string   // on the command line; "": Name with - for _

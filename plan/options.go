@@ -108,7 +108,7 @@ var Options = []Option{
 			orZero(parseProbeSample), nil)},
 
 	{Name: "path", Since: 3, Type: "IFS", Help: "interfaces that the packets pass, in order, separated by " +
-		"commas, to find where some are lost: tg:IF, sut:IF, IF, or netns:NAME/IF (docs/packets.md)", Kind: ofRun,
+		"commas, to find where some are lost: tg:IF, sut:IF, IF, or netns:NAME/IF (docs/path.md)", Kind: ofRun,
 		Takes: "interfaces in one word, such as \"tg:eth0,vif1,br0,vif2,sut:eth0\"",
 		value: text(func(c *Cell) *string { return &c.Path }, checkPath)},
 

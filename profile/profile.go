@@ -223,7 +223,7 @@ var Metrics = []measure.MetricDoc{
 		Meaning: "how busy the CPUs were by the samples; by cycles where their speed is known"},
 	{Names: "profile_reader_cores", Units: "cores", Source: "sampler",
 		Meaning: "what emptying the samples' rings took, on whatever CPU; the samples themselves " +
-			"are part of what they interrupt (docs/probes.md)"},
+			"are part of what they interrupt (docs/probe-cost.md)"},
 	{Names: "profile_wire_packets", Units: "packets",
 		Source:  "TCP_INFO; /proc/net/netstat; /proc/net/snmp; /proc/net/snmp6",
 		Meaning: "packets on the wire of the flow (docs/profile.md)"},

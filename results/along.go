@@ -12,7 +12,7 @@ import (
 
 // AlongPath is what passed along the path of interfaces that a run's cell names, and between which
 // of them packets vanished, in the steady window. It is the controller's, and in the receiver's
-// host: docs/packets.md.
+// host: docs/path.md.
 type AlongPath struct {
 	Seconds    float64    `json:"seconds"` // between the two readings
 	Interfaces []PathHop  `json:"interfaces"`

@@ -13,7 +13,7 @@ import (
 // columnDoc describes columns of runs.csv that belong together.
 type columnDoc struct{ Names, Unit, Meaning string } // names apart by blanks
 
-// ColumnDocs are all columns in their order: the table in docs/schema.md is made of them. A
+// ColumnDocs are all columns in their order: the table in docs/columns.md is made of them. A
 // new column has its line here.
 var ColumnDocs = withOptionDocs([]columnDoc{
 	{"schema_version", "", "of the build that made the run: 3"},
@@ -105,9 +105,9 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"negative control, `wrong-queue`: such a run must be reported as copied; empty = none"},
 	{"expected", "bool", "`true`: invalid, as runs of such modes must be in this environment; else empty"},
 },
-	columnDoc{"limit", "", "what limited the run, by its evidence (docs/statistics.md): `receiver`, `sender`, " +
+	columnDoc{"limit", "", "what limited the run, by its evidence (docs/comparable.md): `receiver`, `sender`, " +
 		"`one-cpu`, `window`, `path`, `link`, `pace`, `cgroup`; empty = not known"},
-	columnDoc{"gate", "", "the kind of gate that an invalid run failed (docs/matrix.md): `proof`, `environment`, " +
+	columnDoc{"gate", "", "the kind of gate that an invalid run failed (docs/gates.md): `proof`, `environment`, " +
 		"`outcome`; else empty"},
 	columnDoc{"tg_cpu_layout", "", "of the sender's host; empty = like cpu_layout"},
 	columnDoc{"rx_buffer_bytes", "bytes",
@@ -168,7 +168,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"in_flight", "", "requested: outstanding requests per flow; empty = 1"},
 	columnDoc{"rr_rate", "1/s",
 		"requested: requests per second, of all flows; empty = the next one when an answer arrives"},
-	columnDoc{"transactions", "", "round trips: requests answered in the steady window (docs/packets.md)"},
+	columnDoc{"transactions", "", "round trips: requests answered in the steady window (docs/round-trips.md)"},
 	columnDoc{"transactions_per_s", "1/s", "of those"},
 	columnDoc{"cpu_us_per_transaction", "us", "cpu_busy_cores over transactions_per_s"},
 	columnDoc{"rtt_p50_us rtt_p90_us rtt_p99_us rtt_p999_us rtt_max_us", "us",
@@ -179,7 +179,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"rr_timeout_us", "us",
 		"requested: how long a sender of requests by datagrams waits for a response; empty = 200 ms"},
 	columnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' " +
-		"order (docs/packets.md)"},
+		"order (docs/path.md)"},
 	columnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues " +
 		"over, at the receiver one for each queue"},
 	columnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the " +
@@ -188,7 +188,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"loss_free_passed loss_free_trials", "", "how often in a row that rate passed, and the trials of " +
 		"the search, which have rows of their own, flagged `trial`"},
 	columnDoc{"cpu_class", "", "of a hybrid processor, the class of the CPUs of the flow's threads and softirq " +
-		"(docs/hosts.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
+		"(docs/hosts-reference.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

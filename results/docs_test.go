@@ -81,7 +81,7 @@ func TestColumnDocs(t *testing.T) {
 	if d := cmp.Diff(have, described); d != "" {
 		t.Errorf("columns without a line in ColumnDocs, or in another order (-columns +described):\n%s", d)
 	}
-	madeOf(t, "../docs/schema.md", "columns", b.String())
+	madeOf(t, "../docs/columns.md", "columns", b.String())
 }
 
 // What real runs measured is described: plans over veth, with and without probes, and runs

@@ -54,68 +54,68 @@ type Mark struct {
 	Common, Alone bool
 }
 
-// Marks are all flags that a run can have. The tables of docs, the cell of flags in docs/schema.md,
+// Marks are all flags that a run can have. The tables of docs, the cell of flags in docs/columns.md,
 // the notes of reports and `zcbench explain` are made of them.
 var Marks = []Mark{
 	{Flag: "throughput_cv", Means: "the throughput of the cell's runs varies by more than 2 %",
-		Do: "quiet hosts, longer runs", Page: "matrix.md", Common: true},
+		Do: "quiet hosts, longer runs", Page: "gates.md", Common: true},
 	{Flag: "cpu_cv", Means: "the busy cores of the cell's runs vary by more than 3 %, at either end",
-		Do: "quiet hosts, longer runs", Page: "matrix.md", Common: true},
+		Do: "quiet hosts, longer runs", Page: "gates.md", Common: true},
 	{Flag: "drift", Means: "the later runs are faster or slower than the earlier ones",
-		Do: "let the hosts warm up", Page: "matrix.md", Common: true},
+		Do: "let the hosts warm up", Page: "gates.md", Common: true},
 	{Flag: "temperature_c", Means: "the CPU temperature of the cell's runs differs by more than 10 K",
-		Do: "warm-up runs, rests, enough cooling", Page: "matrix.md"},
+		Do: "warm-up runs, rests, enough cooling", Page: "gates.md"},
 	{Flag: plan.FrequencyGate, Means: "the flow's CPUs ran at another frequency than in most of the cell's runs",
-		Do: "governor performance, no turbo, enough cooling", Page: "statistics.md", Common: true},
+		Do: "governor performance, no turbo, enough cooling", Page: "comparable.md", Common: true},
 	{Flag: "retrans_per_gb", Means: "packets were lost on the way: more than 10 segments per GB were sent again",
-		Do: "buffers, rings, flow control", Page: "matrix.md", Common: true},
+		Do: "buffers, rings, flow control", Page: "gates.md", Common: true},
 	{Flag: "drops_per_gb", Means: "packets were lost on the way: the receiver dropped more than 10 per GB",
-		Do: "buffers, rings, flow control", Page: "matrix.md", Common: true},
+		Do: "buffers, rings, flow control", Page: "gates.md", Common: true},
 	{Flag: "coverage", Means: "the columns of /proc/stat do not cover the time as `gates.coverage` asks",
-		Do: "measure longer, or boot without nohz_full; busy cores do not depend on it", Page: "matrix.md"},
+		Do: "measure longer, or boot without nohz_full; busy cores do not depend on it", Page: "gates.md"},
 	{Flag: "counters", Means: "reading the counters took more than 1 % of the CPU time", Do: "longer windows",
-		Page: "matrix.md", Common: true},
+		Page: "gates.md", Common: true},
 	{Flag: plan.FlagUnfair, Means: "the flows did not share alike: Jain's index is below the gate `fairness`",
 		Do:   "see flows.csv: flows that share queues or CPUs, lost packets, or run on a distant NUMA node",
-		Page: "matrix.md"},
+		Page: "gates.md"},
 	{Flag: plan.FlagStarved, Means: "a flow had less than 10 % of its fair share",
 		Do:   "see flows.csv: flows that share queues or CPUs, lost packets, or run on a distant NUMA node",
-		Page: "matrix.md"},
+		Page: "gates.md"},
 	{Flag: FlagInert + "OPTION", Means: "an option of the cell had no effect: a comparison says nothing of it",
-		Do: "the warning says why and what it takes; `doctor` has what the driver can", Page: "matrix.md"},
+		Do: "the warning says why and what it takes; `doctor` has what the driver can", Page: "gates.md"},
 
 	{Flag: FlagCPUMissing, Means: "the CPU time of an end could not be read, or not surely",
 		Do: "measure where /proc/stat can be read", Page: "sources.md"},
 	{Flag: FlagForeignUnknown, Means: "the CPU time of an end could be read, but not how much of it was others'",
 		Do: "measure where the times of threads can be read", Page: "sources.md"},
 	{Flag: FlagSharedMachine, Means: "both ends ran on one machine; CPU figures are those of each end's own CPUs",
-		Do: "two hosts", Page: "hosts.md", Common: true, Alone: true},
+		Do: "two hosts", Page: "hosts-reference.md", Common: true, Alone: true},
 	{Flag: FlagSharedCPU, Means: "both ends ran on one machine, and on one CPU or not pinned: their CPU figures " +
 		"cannot be told apart and are left out", Do: "pin them to different CPUs (--cpus, --tg-cpus)",
-		Page: "hosts.md"},
-	{Flag: FlagSoftirqBy + "irq", Means: "the layout was made by the affinity of interrupts", Page: "hosts.md",
+		Page: "hosts-reference.md"},
+	{Flag: FlagSoftirqBy + "irq", Means: "the layout was made by the affinity of interrupts", Page: "hosts-reference.md",
 		Alone: true},
 	{Flag: FlagSoftirqBy + "rps", Means: "the layout was made by RPS, because the interface has no interrupts: " +
-		"the driver's own poll stays where it was", Do: "a NIC with interrupts, if that matters", Page: "hosts.md"},
+		"the driver's own poll stays where it was", Do: "a NIC with interrupts, if that matters", Page: "hosts-reference.md"},
 	{Flag: FlagSoftirqBy + "napi-thread", Means: "the layout was made by pinning the kernel threads that poll the " +
-		"queues", Page: "hosts.md"},
+		"queues", Page: "hosts-reference.md"},
 	{Flag: FlagCrowded, Means: "an end's softirq must share a CPU with the other end, which is then charged for it",
-		Do: "name CPUs with --cpus or --tg-cpus, if the machine has any left; two hosts", Page: "hosts.md"},
+		Do: "name CPUs with --cpus or --tg-cpus, if the machine has any left; two hosts", Page: "hosts-reference.md"},
 	{Flag: FlagSiblings, Means: "CPUs of the flow share a core, because there were no better ones",
-		Do: "name the CPUs; a host with more cores, or without SMT", Page: "hosts.md"},
+		Do: "name the CPUs; a host with more cores, or without SMT", Page: "hosts-reference.md"},
 	{Flag: FlagBusySibling, Means: "the other thread of the core of one of the flow's CPUs was busy",
-		Do: "keep other work off it (cpusets, affinities of interrupts), or switch SMT off", Page: "hosts.md",
+		Do: "keep other work off it (cpusets, affinities of interrupts), or switch SMT off", Page: "hosts-reference.md",
 		Common: true},
 	{Flag: FlagMixedClasses, Means: "fast and small cores of a hybrid processor served one run",
-		Do: "name the CPUs", Page: "hosts.md", Common: true},
+		Do: "name the CPUs", Page: "hosts-reference.md", Common: true},
 	{Flag: FlagOtherNode, Means: "CPUs of another NUMA node than the interface's had to do",
-		Do: "fewer flows, or leave --node any out", Page: "hosts.md"},
+		Do: "fewer flows, or leave --node any out", Page: "hosts-reference.md"},
 	{Flag: FlagUpper + "KIND", Means: "the flow's address is on an interface on top of the port: `over-vlan`, " +
-		"`over-bond`, ...", Page: "hosts.md"},
+		"`over-bond`, ...", Page: "hosts-reference.md"},
 	{Flag: FlagManaged, Means: "a network manager manages the interface, of which the run set something",
-		Do: "`zcbench doctor` says how to stop that", Page: "hosts.md"},
+		Do: "`zcbench doctor` says how to stop that", Page: "hosts-reference.md"},
 	{Flag: FlagARPFlux, Means: "other ports answer for the addresses of the flow's, which may take one of them",
-		Do: "a network of its own for each port, or arp_ignore 1 and arp_announce 2", Page: "hosts.md"},
+		Do: "a network of its own for each port, or arp_ignore 1 and arp_announce 2", Page: "hosts-reference.md"},
 	{Flag: FlagPolled, Means: "kernel threads polled an interface of the flow, and their CPU time is in the flow's",
 		Page: "power.md"},
 
@@ -132,10 +132,10 @@ var Marks = []Mark{
 	{Flag: FlagSuperPackets, Means: "a packet of the link carried several datagrams or frames, so none was a packet",
 		Do: "over veth, --udp-segmentation off", Page: "packets.md"},
 	{Flag: FlagNotQuiet, Means: "of packets: a hypervisor took 0.5 % or more of a measured CPU, or other work 1 %",
-		Do: "end other work, or keep it off these CPUs; a machine without a hypervisor", Page: "packets.md"},
+		Do: "end other work, or keep it off these CPUs; a machine without a hypervisor", Page: "xdp.md"},
 	{Flag: FlagUnsaturated, Means: "1/packets_per_s is not what a packet costs: the receiver had time left, or " +
 		"shared its CPU", Do: "a faster sender; read cpu_busy_cores", Page: "packets.md"},
-	{Flag: FlagHelpers, Means: "cpu_poller_cores has the time of the thread behind a cpumap", Page: "packets.md"},
+	{Flag: FlagHelpers, Means: "cpu_poller_cores has the time of the thread behind a cpumap", Page: "xdp.md"},
 
 	{Flag: power.FlagMissing, Means: "the first power source has no figure",
 		Do: "the run's warnings say why", Page: "power.md", Alone: true},
@@ -158,7 +158,7 @@ var Marks = []Mark{
 
 	{Flag: FlagDisturbed, Means: "something else on the hosts spoilt it: it does not count, and may be made " +
 		"again, with its block",
-		Do: "the reason says what did", Page: "matrix.md"},
+		Do: "the reason says what did", Page: "gates.md"},
 }
 
 // MarkOf finds what a flag means; nil: no version of this build's sets it.
@@ -194,5 +194,5 @@ func markWords() string {
 		words += "; "
 	}
 	return "short marks, by which `zcbench explain` says what to do: " + words + "of a run that counts, the gates " +
-		"whose limits it exceeds: " + strings.Join(gates, ", ") + " (docs/matrix.md)"
+		"whose limits it exceeds: " + strings.Join(gates, ", ") + " (docs/gates.md)"
 }

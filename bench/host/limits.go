@@ -34,7 +34,7 @@ const (
 
 // silenceShared is for a host whose ssh shares an interface with the flow, or with what
 // is restored. A link that goes down to be set comes back in seconds, behind a switch
-// that looks for loops first in 30, and TCP tries again at intervals that double: what
+// that runs spanning tree in 30, and TCP tries again at intervals that double: what
 // was cut for 30 seconds is quiet for less than 60.
 const silenceShared = time.Minute
 

@@ -33,10 +33,10 @@ func compareCommand() *cobra.Command {
 		Use:   "compare A [B...]",
 		Short: "Compare results: what is faster, slower, or cannot be told apart",
 		Long: `compare matches the cells of B (and C ...) with the cells of A that have the same
-factors, and reports ratios with confidence intervals and verdicts from rank tests,
-permuted within blocks and corrected for the number of cells. Two folders from
-different boots need six boots each, or a spread between boots that the experiment
-file declares. See docs/statistics.md.
+factors, and reports ratios with confidence intervals, and which of them are
+significant: p below 0.05 in rank tests that are permuted within blocks and corrected
+for all comparisons. Two folders from different boots need six boots each, or a spread
+between boots that the experiment file declares. See docs/statistics.md.
 
 A source is a results folder, a runs.csv (published figures, too:
 results/reference/*.csv), or either with a selector: out/x@rx=tcp picks cells by
@@ -45,19 +45,18 @@ single source, cells that differ in exactly one factor are compared; --about nam
 the factor, and the reference is the experiment's baseline or --base.
 
 --equivalent 2% tests whether two cells differ by less than 2 %, with two one-sided
-tests: "equal within 2 %" is a verdict of its own.
+tests. "cannot tell" alone does not mean equal.
 
 --why explains the difference in CPU time per kB between cells whose runs were
-profiled (--probe profile): classes of work, functions and counters that differ
-beyond doubt, and the part that none of them explains. --flame draws it. See
+profiled (--probe profile): it names the classes of work, functions and counters that
+differ significantly, and the part that none of them explains. --flame draws it. See
 docs/why.md.
 
---fail-if-slower 2% exits with
-  1    if a cell is worse beyond doubt by more than 2 %, in throughput or in any
-       --metric that was given
-  0    if none is
-and, with --if-unsure STATUS, with that status if none is but one might be: its
-interval reaches beyond 2 %, or it has fewer than 6 runs. For a kernel bisect:
+--fail-if-slower 2% exits with 1 if a cell is significantly worse, and by more than
+2 %, in throughput or in any --metric that you name; otherwise with 0. With
+--if-unsure STATUS it exits with STATUS if no cell is worse but the runs do not
+exclude it: a cell's interval reaches beyond 2 %, or it has fewer than 6 runs. For a
+kernel bisect:
 
   git bisect run sh -c 'build && boot || exit 125; new=$(mktemp -d)/new
     zcbench matrix x.yaml --out $new || [ $? = 1 ] || exit 125
@@ -67,13 +66,13 @@ interval reaches beyond 2 %, or it has fewer than 6 runs. For a kernel bisect:
 another boot: x.yaml must declare how much boots differ (between_boots).
 
 --ktap prints a subtest for each cell of A, as the kernel's test runners read it: not
-ok where it ran in A and does not in B, or is worse as --fail-if-slower says; skipped
-where that cannot be told (docs/bisect.md). It exits with 0 if there are subtests that
-pass and none that is not ok, 1 if one is not ok, and 4 if all were skipped; with
---if-unsure STATUS, and none that is not ok, with STATUS if one cannot be told.
+ok if the cell ran in A and does not in B, or is worse as --fail-if-slower says;
+skipped if the runs cannot tell (docs/bisect.md). It exits with 1 if a subtest is not
+ok, 4 if all were skipped, and else 0. With --if-unsure STATUS it exits with STATUS if
+no subtest is not ok, but the runs cannot tell for one.
 
 Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input, or A
-and B have no cell in common; with --ktap see there.`,
+and B have no cell in common; with --ktap as above.`,
 		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  " +
 			"zcbench compare --why --flame why.html out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare " +
 			"results/reference/battle-of-the-zcs.csv out/battle",

@@ -46,10 +46,10 @@ driver, as ethtool -S does. After each interval it prints those that changed: by
 much, and per second. It changes nothing and needs no root, except for --netns
 (CAP_SYS_ADMIN). See docs/counters.md for the names.
 
-With several interfaces, in the order in which packets pass them, it shows packets
-and bytes per second of each, and between which two neighbours packets vanish, in
-both directions: bridges, VLANs, bonds, veths, also in other network namespaces as
-netns:NAME/IF. --why names the reasons that the kernel gives (docs/packets.md).
+Name several interfaces in the order in which packets pass them: bridges, VLANs,
+bonds, veths, in other network namespaces as netns:NAME/IF. Then it shows packets and
+bytes per second of each, and between which two neighbours packets vanish, in both
+directions. --why names the reasons that the kernel gives (docs/path.md).
 
 Exit status: 0 done, 1 nothing could be read, 2 wrong usage or input.`,
 		Example: "  zcbench counters --dev eth0\n  zcbench counters --dev eth0 --interval 10s --count 1 --json\n " +

@@ -40,35 +40,35 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Find out which way of receiving TCP to use, on this machine alone (100 s, root)",
-		Long: `demo connects two network namespaces of this machine with a veth link, and asks which
-way of receiving TCP data to use, and which of sending. Receive modes are compared with
-a sender that copies nothing, at full speed and at half of what the slowest of them
-holds; their application reads what it receives, from a buffer that it reuses
-(--touch, --rx-buffer). Send modes are compared with a receiver that drops what
-comes. tcp-trunc, which does so, is no way to receive, but a bound for the others.
+		Long: `demo connects two network namespaces of this machine by a veth link, and finds out
+which way of receiving TCP data to use, and which of sending. It compares receive modes
+with a sender that copies nothing, at full speed and at half of what the slowest of
+them can hold; the application reads what it receives, from a buffer that it reuses
+(--touch, --rx-buffer). It compares send modes with a receiver that drops everything,
+tcp-trunc, which is no way to receive, but a bound for the others.
 
 All flows are open together and take turns of 20 ms (--turn), so that whatever the
 machine does meanwhile, it does to all of them. --repetitions counts fresh starts of
 all of them. What cannot take turns, such as probes, runs one after another.
 
---rx names the receive modes to compare with tcp, --tx the send modes; with both,
-each pair of these is run, at full speed. The results go to --out. It needs root
+--rx names the receive modes to compare with tcp, --tx the send modes; with both, demo
+runs each pair of these, at full speed. The results go to --out. It needs root
 (CAP_SYS_ADMIN and CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
 
 Each end's softirq runs on the CPU of its thread, by RPS on that link (--layout 1cpu,
-unless another one is named): else the sender's CPU has the receiver's, too.
+unless you name another): otherwise the sender's CPU would do the receiver's work, too.
 
-veth has no hardware, and it copies payload that was sent without a copy when it
-delivers it. Modes that promise zero copy and cannot keep it here are run once, and
-reported as copied; with --max-copied 100 they are run like all others.
+veth has no hardware. It copies payload that was sent without a copy when it delivers
+it. demo runs modes that promise zero copy and cannot keep it here only once, and
+reports them as copied; with --max-copied 100 it runs them like all others.
 
 With --sut and --tg it is zcbench decide.
 
 Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
-invalid, 2 wrong usage or input. Runs that veth copies do not count as invalid here,
-nor, where others are ok, those that other work disturbed, also when repeated or with
-no time for that, and those at a share of a rate that could not be measured. Those
-beyond a limit of an outcome that --gate names do (docs/matrix.md).`,
+invalid, 2 wrong usage or input. Runs that veth copies do not count as invalid here.
+If other runs are ok, neither do those that other work disturbed each time, nor those
+at a share of a rate that could not be measured. Runs beyond a limit that --gate names
+do (docs/output.md).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -93,26 +93,25 @@ func decideCommand() *cobra.Command {
 		Use:   "decide --sut HOST --tg HOST",
 		Short: "Find out which way of receiving TCP to use between two hosts",
 		Long: `decide compares all ways of receiving TCP data that both hosts can do, and answers which
-one to use, and what it saves: at full speed, at 25, 50 and 75 % of what the slowest
-holds, with one flow and with several (--flows). It needs no file. The application
-reads what it receives, from a buffer that it reuses (--touch, --rx-buffer). Send
-modes are compared, too, with a receiver that drops what comes.
+one to use, and what it saves: at full speed, and at 25, 50 and 75 % of what the
+slowest can hold, with one flow and with several (--flows). It needs no file. The
+application reads what it receives, from a buffer that it reuses (--touch,
+--rx-buffer). decide also compares send modes, with a receiver that drops everything.
 
 All flows of a group are open together and take turns, so that whatever the hosts do
 meanwhile, they do to all of them. --repetitions counts fresh starts. --dry-run shows
 the groups, and how long it takes.
 
-Where a mode needs header split, and hardware GRO for it, all receivers have them, and
-tcp is also measured with the NIC as the hosts have it today. What is set there is
-restored at the end (docs/settings.md).
+If a mode needs header split, and hardware GRO for it, all receivers have them, and
+decide also measures tcp with the NIC as it is set today. It restores at the end what
+it set (docs/settings.md).
 
 A HOST is written as for zcbench run. --rx names the receive modes to compare with
-tcp, --tx the send modes; with both, each pair of these is run, at full speed, with
-each number of flows.
+tcp, --tx the send modes; with both, decide runs each pair of these, at full speed,
+with each number of flows.
 
-Exit status: 0 it ends with what was learnt, also where some runs do not count, 1 it
-ended early, a run failed or broke a check or a limit of --gate, or nothing was
-learnt, 2 wrong usage or input.`,
+Exit status: 0 done, even if some runs do not count, 1 it ended early, a run failed or
+broke a check or a limit of --gate, or nothing was learnt, 2 wrong usage or input.`,
 		Example: "  zcbench decide --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --dry-run\n" +
 			"  zcbench decide --sut netns:a --tg netns:b --rx uring --flows 1",
 		Args: cobra.NoArgs,

@@ -82,7 +82,7 @@ var notHere = []struct {
 	{regexp.MustCompile(`^zcbench (probe|profile|counters)\b`), "root, interfaces and traffic; " +
 		"TestIntegrationProbeTable, TestIntegrationProfileOutputs, TestIntegrationCountersPath"},
 	{regexp.MustCompile(`^zcbench restore`), "would restore what others left on this host; TestIntegrationRestore"},
-	{regexp.MustCompile(`^zcbench power (import|--source rapl)|^zcbench .*--power `),
+	{regexp.MustCompile(`^zcbench power (import|--source (rapl|redfish))|^zcbench .*--power `),
 		"meters and their logs; the tests of package power"},
 	{regexp.MustCompile(`^zcbench compare .*(--why|results/reference/)`),
 		"runs with profiles, or of a whole experiment; TestGolden, TestGoldenWhy"},

@@ -38,7 +38,7 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what a host can run, and how to fix the rest",
 		Long: `doctor tries everything that the modes need, rather than comparing version numbers,
-and changes nothing. It sends a few bytes over 127.0.0.1. Without root it checks
+and leaves the host as it was. It sends a few bytes over 127.0.0.1. Without root it checks
 what it can and says what it could not.
 
 With --dev it lists what every mode needs from kernel, host and NIC, with what was
@@ -48,8 +48,8 @@ the flags of zcbench run) needs no fix.
 
 --peer HOST names the host at the other end of the wire. Then doctor sends a few
 megabytes from there to this one, by the address, the port and the full-size packets
-of a run, and says what it met: routes, firewalls, and an MTU that the way between
-them does not carry.
+of a run, and reports what stopped them: routes, firewalls, or an MTU that the path
+between the hosts does not carry.
 
 --record writes the host's answers about the interface to a file, without addresses,
 names and serial numbers: attach it when you report that zcbench is wrong about a

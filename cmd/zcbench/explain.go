@@ -134,7 +134,7 @@ func listWords(w io.Writer, book *explain.Book) {
 		case "metric":
 			text = fmt.Sprintf("%d names: docs/metrics.md", len(names))
 		case "column":
-			text = fmt.Sprintf("%d names: docs/schema.md", len(names))
+			text = fmt.Sprintf("%d names: docs/columns.md", len(names))
 		case "errno":
 			text = "EINVAL, EOPNOTSUPP, EBUSY and all others"
 		}

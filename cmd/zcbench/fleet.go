@@ -28,20 +28,20 @@ func fleetCommand() *cobra.Command {
 		Short: "Sum up many pairs of hosts: which are off, and what they have in common",
 		Long: `fleet reads the journals of many results folders, each of a pair of hosts that ran
 the same cells, and says how far each pair is from the median of all others, with
-95 % intervals, and which are off beyond doubt. A DIR is a results folder, or a
-folder of such.
+95 % intervals, and which are significantly off. A DIR is a results folder, or a folder
+that contains some.
 
 It names hosts and ports that are off in all their pairs, facts (firmware, kernel,
-BIOS, settings) that the hosts which are off have in common, and says of each pair
-which of its hosts its other pairs clear. Pairs that failed are there with their
-reason; journals that are being written, or were cut off, are shown as such.
+BIOS, settings) that hosts which are off have in common, and for each pair the hosts
+whose other pairs are fine. Failed pairs appear with their reason; journals that are
+being written, or were cut off, are marked.
 
-A verdict needs 6 runs of a cell and 7 pairs, a p below .05, corrected for all that
-was tested, and an interval that leaves out 0. "Cannot tell" does not mean equal.
+"Off" requires 6 runs of a cell, 7 pairs, a p below .05 after correction for all tests,
+and an interval that excludes 0. "Cannot tell" does not mean equal.
 See docs/fleet.md.
 
-Exit status: 0 done, 1 a pair or a cell of one is off beyond doubt, with its whole
-interval, by more than --fail-if-off, 2 wrong usage, or no DIR holds results.`,
+Exit status: 0 done, 1 a pair or a cell of one is significantly off, with its whole
+interval beyond --fail-if-off, 2 wrong usage, or no DIR holds results.`,
 		Example: "  zcbench fleet out/\n  zcbench fleet --html fleet.html --fail-if-off 3% out/rack1 out/rack2\n " +
 			" zcbench fleet --metric ns_per_kb --json out/ | jq '.hosts'",
 		Args: cobra.MinimumNArgs(1),
@@ -51,7 +51,7 @@ interval, by more than --fail-if-off, 2 wrong usage, or no DIR holds results.`,
 	fs.StringVar(&f.metric, "metric", "throughput_gbps",
 		"figure to compare, as a column of runs.csv; tg_ in front means the sender's")
 	fs.StringVar(&f.failOff, "fail-if-off", "",
-		"exit with 1 if a pair is off by more than this beyond doubt, such as 3%")
+		"exit with 1 if a pair is significantly off, and by more than this, such as 3%")
 	fs.StringVar(&f.html, "html", "", "write a page of pairs and cells to this file")
 	fs.StringVar(&f.csv, "csv", "", "write a row for each cell of each pair to this file")
 	fs.BoolVar(&f.json, "json", false, "print all of it as JSON")
@@ -105,7 +105,7 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if n := all.Beyond(limit); n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %d pairs are off by more than %s beyond doubt\n", n, f.failOff)
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %d pairs are significantly off, by more than %s\n", n, f.failOff)
 		return cli.Quiet(cli.Failed)
 	}
 	return nil

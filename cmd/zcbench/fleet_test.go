@@ -57,11 +57,11 @@ func TestFleet(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"zcbench fleet out", 0, "9 pairs: 1 slower beyond doubt"},
-		{"zcbench fleet out out/p4 --all", 0, "9 pairs: 1 slower beyond doubt"},
-		{"zcbench fleet --fail-if-off 3% out", 1, "1 pairs are off by more than 3% beyond doubt"},
+		{"zcbench fleet out", 0, "9 pairs: 1 significantly slower"},
+		{"zcbench fleet out out/p4 --all", 0, "9 pairs: 1 significantly slower"},
+		{"zcbench fleet --fail-if-off 3% out", 1, "1 pairs are significantly off, by more than 3%"},
 		{"zcbench fleet --fail-if-off 20% out", 0, "cannot be told apart"},
-		{"zcbench fleet --metric cpu_busy_cores --fail-if-off 3% out", 0, "0 costlier beyond doubt"},
+		{"zcbench fleet --metric cpu_busy_cores --fail-if-off 3% out", 0, "0 significantly costlier"},
 		{"zcbench fleet out empty", 0, "there is no journal"},
 		{"zcbench fleet empty", 2, "holds no results"},
 		{"zcbench fleet none", 2, "none"},

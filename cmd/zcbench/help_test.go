@@ -124,7 +124,7 @@ func TestExplain(t *testing.T) {
 	for line, want := range map[string][]string{
 		"tcp":          {"rx:tcp\n", "tx:tcp\n", "just one of them: zcbench explain rx:tcp | tx:tcp"},
 		"tx:tcp":       {"tx:tcp\n  send mode"},
-		"--rx-buf-len": {"flag:rx-buf-len\n", "zcbench run", "docs/matrix.md"},
+		"--rx-buf-len": {"flag:rx-buf-len\n", "zcbench run", "docs/options.md"},
 		"EOPNOTSUPP":   {"errno:EOPNOTSUPP\n  errno 95", "docs/zcrx.md"},
 		"invalid":      {"verdict:invalid\n"},
 		"":             {"rx ", "errno "},

@@ -51,11 +51,10 @@ func ksftCommand() *cobra.Command {
 		Short: "Test each mode as a kernel selftest does, with KTAP for its runners",
 		Long: `ksft tests the modes of TCP on the interface of the kernel's selftests, and prints
 KTAP. It takes their environment: NETIF, LOCAL_V4 and REMOTE_V4, LOCAL_V6 and
-REMOTE_V6, REMOTE_TYPE (ssh or netns) and REMOTE_ARGS, also of a file net.config in
---dir or above, as drivers/net/README.rst of the selftests says. The remote end
-sends, this end receives: NETIF is what is tested. Addresses and routes must be
-there; nothing of them is changed. Every byte is compared with what was sent
-(--touch).
+REMOTE_V6, REMOTE_TYPE (ssh or netns) and REMOTE_ARGS, or a file net.config in --dir
+or above, as drivers/net/README.rst of the selftests says. The remote end sends, this
+end receives: ksft tests NETIF. Addresses and routes must exist; ksft does not change
+them. It compares every byte with what was sent (--touch).
 
 Each receive mode is a subtest, with plain TCP as its sender, then each send mode with
 plain TCP as its receiver:
@@ -67,8 +66,8 @@ plain TCP as its receiver:
   ok # XFAIL    the payload was copied, as it always is on this path (veth)
 
 It ends before the runner's time is over: --timeout, else kselftest_timeout of the
-environment, else timeout= of the file settings in --dir, else 600 s. What was set on
-the hosts is restored at the end, after SIGTERM and after kill -9 too
+environment, else timeout= of the file settings in --dir, else 600 s. It restores at
+the end what it set on the hosts, also after SIGTERM and after kill -9
 (docs/settings.md).
 
 Exit status: 0 passed, 1 a subtest is not ok, or the call or environment is wrong,

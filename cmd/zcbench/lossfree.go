@@ -36,10 +36,10 @@ func lossFreeCommand() *cobra.Command {
 		Long: `loss-free searches for the highest rate of datagrams or frames that loses none,
 or no more than --loss, in the manner of RFC 2544: first a run as fast as possible,
 then a bisection between paces that passed and paces that failed, down to
---resolution. The pace that is found has passed --confirm times in a row: after
-10 runs without loss, fewer than 26 % of such runs lose packets, with 95 %
-confidence; after 59, fewer than 5 %. The reported rate is the lowest that was
-really sent in these runs, up to 1 % below the pace.
+--resolution. The pace that it finds has passed --confirm times in a row: after 10
+runs without loss, fewer than 26 % of such runs lose packets, with 95 % confidence;
+after 59, fewer than 5 %. The reported rate is the lowest that these runs really sent,
+which is up to 1 % below the pace.
 
 Each run lasts --duration; --out gets a record of each, with its pace.
 docs/packets.md explains the figures.

@@ -35,9 +35,9 @@ DIR/journal.jsonl before the next one starts.
 Flags override the keys of the file; --power '' measures no power. A file from
 somebody else is not trusted blindly: hosts in it that are commands (exec:), power
 sources that run a program, contact an address or open a path, and sysctls that
-measuring does not need (docs/settings.md) need --trust-file. --dry-run prints them and
-everything that would be set, and runs nothing. A file that has a short version is run
-in that, unless you say --whole.
+measuring does not need (docs/trust.md) need --trust-file. --dry-run prints them and
+everything that matrix would set, and runs nothing. If the file has a short version,
+matrix runs that, unless you say --whole.
 
 Ctrl-C stops after the current run; --resume continues later, even after kill -9.
 

@@ -25,7 +25,7 @@ writes the runs with power, energy and return on investment to the folder NEW:
 journal, CSV files and report. DIR is not changed.
 
 A log without a prefix applies to both hosts, sut:csv=FILE and tg:csv=FILE to one.
-The options are those of the power source csv (docs/power.md): offset (the logger's
+The options are those of the power source csv (docs/power-sources.md): offset (the logger's
 clock minus the controller's), uncertainty, zone, the columns time and watts, and
 name. Runs made with --power include idle times in which the log shows idle power;
 --power later adds these without any other source.

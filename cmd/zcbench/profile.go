@@ -42,8 +42,8 @@ func profileCommand() *cobra.Command {
 		Short: "Show where CPU time goes, by function and by part of the receive path",
 		Long: `profile samples what the CPUs, or the threads of a process, execute, and adds up the
 samples by function and by class (driver, GRO, TCP, copy, ...). Softirqs and
-interrupts are counted apart from the thread that they interrupted. Samples are
-taken by CPU cycles where there is a PMU, else by a clock; the output says which.
+interrupts are counted separately from the thread that they interrupted. If there is a
+PMU, CPU cycles trigger the samples, else a clock; the output says which.
 
 It needs root, or CAP_PERFMON, CAP_SYSLOG and, for the names of functions of
 processes, CAP_SYS_ADMIN, and changes nothing. See docs/profile.md.

@@ -51,14 +51,15 @@ figures: A is DIR, B is the new results.
 A folder from somebody else is not trusted blindly: it names hosts, and settings to
 change there. --dry-run prints them and runs nothing. Hosts in it that are commands
 (exec:), power sources that run a program, contact an address or open a path, and
-sysctls that measuring does not need (docs/settings.md) need --trust-file. Passwords and
+sysctls that measuring does not need (docs/trust.md) need --trust-file. Passwords and
 commands of power sources are never stored: name sources that need them with --power,
 which replaces those of the folder.
 
-With --sut or --tg, that end's interface, address, CPUs and NUMA node are not taken
-from the folder, but chosen as zcbench run does, unless --dev, --tg-dev, --addr,
---cpus, --tg-cpus, --node or --tg-node name them. Interrupts that --set had moved are
-left alone if the host has booted since: their numbers change with each boot.
+With --sut or --tg, rerun does not take that end's interface, address, CPUs and NUMA
+node from the folder, but chooses them as zcbench run does, unless --dev, --tg-dev,
+--addr, --cpus, --tg-cpus, --node or --tg-node name them. If the host has booted since,
+rerun leaves interrupts alone that --set had moved: their numbers change with each
+boot.
 
 Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
 invalid, 2 wrong usage or input.`,

@@ -33,12 +33,12 @@ running processes are kept.
 A setting that somebody else has changed since is reported and left alone; --force
 restores it anyway.
 
-A journal is refused if another user could have written it, if it is damaged, or if
-an older zcbench wrote it without checksums: it is shown, but not acted on. --adopt
-accepts journals that are yours and restores what can be read of them; look at them
-with --dry-run first. A journal that belongs to another user is never accepted: if
-you trust it, make it yours (chown). Only settings that a run may change are
-restored. Restoring needs root (CAP_NET_ADMIN).
+restore refuses a journal if another user could have written it, if it is damaged, or
+if an older zcbench wrote it without checksums: it shows the journal, but does nothing.
+--adopt accepts journals that are yours and restores what can be read of them; look at
+them with --dry-run first. restore never accepts a journal that belongs to another
+user: if you trust it, make it yours (chown). It restores only settings that a run may
+change, and needs root (CAP_NET_ADMIN).
 
 Exit status: 0 everything is as it was found, 1 something is left or could not be
 restored, 2 wrong usage.`,

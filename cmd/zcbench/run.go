@@ -52,23 +52,23 @@ A HOST is one of
                      exec:'podman exec -i C', exec:'kubectl exec -i POD --'
                      (docs/exec.md)
 
-For ssh, zcbench uses your ssh with its configuration, keys and agent. There,
-and for commands, it copies itself once to ~/.cache/zcbench/agent, unless the
-same build is in PATH, verifies the copy, and exits when the connection closes
-(docs/hosts.md).
+For ssh, zcbench uses your ssh with its configuration, keys and agent. For ssh and for
+commands, it copies itself once to ~/.cache/zcbench/agent on the host, unless the same
+build is in PATH there, verifies the copy, and exits when the connection closes
+(docs/hosts-reference.md).
 
-Settings that flags change on the hosts are restored when the run ends, also after an
-error; zcbench restore undoes what a kill -9 left (docs/settings.md). They need root
-(CAP_NET_ADMIN).
+run restores the settings that flags change on the hosts when it ends, also after an
+error; zcbench restore undoes what a kill -9 left (docs/settings.md). Settings need
+root (CAP_NET_ADMIN).
 
 Several modes (--rx tcp,uring) take turns where all of them can: their flows are open
 together, so that whatever the hosts do meanwhile, they do to all. Their records have
 no figures of a whole host or interface, such as rx_drops, and no samples over time.
-Turns take root (CAP_NET_ADMIN): without it, this machine's run one after another, as
-with --order blocks.
+Turns need root (CAP_NET_ADMIN): without it, modes on this machine run one after
+another, as with --order blocks.
 
 A run that something else disturbed (load on a measured CPU, a window read late) is
-invalid and repeated, at most twice; --gate changes the limits (docs/matrix.md).
+invalid and repeated, at most twice; --gate changes the limits (docs/gates.md).
 Only --duration is measured, not --ramp-up before it nor --ramp-down after it.
 Ctrl-C cancels the run.
 

@@ -101,7 +101,7 @@ type Mode struct {
 	// Holds computes how much memory a mode that is Buffered really has for that.
 	Holds func(Options) int
 
-	// Above is the mode of the rung above, see docs/packets.md: what this one costs more is the
+	// Above is the mode of the rung above, see docs/xdp.md: what this one costs more is the
 	// price of what lies between. "": it is the highest, or none.
 	Above string
 	// LostAt are, of a receive mode that drops packets itself, the counters of lost packets that

@@ -13,11 +13,11 @@ import (
 
 const _ = kind.Pure
 
-var update = flag.Bool("update", false, "write the table of docs/lab.md")
+var update = flag.Bool("update", false, "write the table of docs/softnic.md")
 
-// The table of docs/lab.md is what is on record.
+// The table of docs/softnic.md is what is on record.
 func TestDocs(t *testing.T) {
-	const path, begin, end = "../../docs/lab.md", "<!-- selftests: by go test ./lab/kselftests -run Docs -update -->\n",
+	const path, begin, end = "../../docs/softnic.md", "<!-- selftests: by go test ./lab/kselftests -run Docs -update -->\n",
 		"<!-- end of selftests -->"
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -411,7 +411,7 @@ var CPUMetrics = []measure.MetricDoc{
 		"cpu_steal_cores",
 		Units: "cores", Source: "/proc/stat; eBPF sched_switch",
 		Meaning: "/proc/stat over the measured CPUs, 1.00 = one CPU all the time; " +
-			"docs/schema.md says how they are split; in turns by eBPF, and stolen time is then " +
+			"docs/columns.md says how they are split; in turns by eBPF, and stolen time is then " +
 			"off the busy time (docs/matrix.md)"},
 	{Names: "cpu_stat_coverage cpu_uncertainty_cores cpu_window_s",
 		Units: "1 cores s", Source: "/proc/stat; eBPF sched_switch; CLOCK_MONOTONIC",

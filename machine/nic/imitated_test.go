@@ -17,7 +17,7 @@ import (
 )
 
 // The tests of this file run on the soft NIC as it is, and as it imitates other drivers:
-// zcbench lab exec --nic, with any name in the table of docs/lab.md.
+// zcbench lab exec --nic, with any name in the table of docs/softnic.md.
 
 // model is the driver whose ways the soft NIC has.
 func model(t *testing.T, d *Device) string {

@@ -157,10 +157,10 @@ func ForMeasuring(name, value string) error {
 			if x.form.has(value) {
 				return nil
 			}
-			return fmt.Errorf("sysctl %s: %.80q is not %s (docs/settings.md)", name, value, x.form)
+			return fmt.Errorf("sysctl %s: %.80q is not %s (docs/trust.md)", name, value, x.form)
 		}
 	}
-	return fmt.Errorf("sysctl %.*s is none of those that measuring needs (docs/settings.md)", maxSysctlName, name)
+	return fmt.Errorf("sysctl %.*s is none of those that measuring needs (docs/trust.md)", maxSysctlName, name)
 }
 
 var hexMask = lazy.Regexp(`^[0-9a-f]{1,8}(,[0-9a-f]{1,8})*$`)

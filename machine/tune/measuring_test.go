@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/settings.md anew")
+var update = flag.Bool("update", false, "write the table of docs/trust.md anew")
 
 // What protects a host, chooses routes or lets others in is not set for a file that nobody vouches
 // for; nor is a value beyond what measuring needs.
@@ -134,7 +134,7 @@ func TestOneLineAddsASysctl(t *testing.T) {
 	}
 }
 
-// table is that of docs/settings.md.
+// table is that of docs/trust.md.
 func table() string {
 	text := "| sysctl that measuring needs | value without --trust-file |\n|---|---|\n"
 	for _, x := range measuring {
@@ -143,11 +143,11 @@ func table() string {
 	return text
 }
 
-// The table of docs/settings.md is made of the list:
+// The table of docs/trust.md is made of the list:
 //
 //	go test ./machine/tune -run TestMeasuringDocumented -update
 func TestMeasuringDocumented(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "settings.md")
+	path := filepath.Join("..", "..", "docs", "trust.md")
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

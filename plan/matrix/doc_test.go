@@ -13,35 +13,35 @@ import (
 	"github.com/zcbench/zcbench/plan"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/matrix.md anew")
+var update = flag.Bool("update", false, "write the tables of docs/options.md and docs/gates.md anew")
 
-// The tables of options and gates in docs/matrix.md are made of theirs:
+// The tables of docs/options.md and docs/gates.md are made of theirs:
 //
 //	go test ./plan/matrix -run TestDocumented -update
 func TestDocumented(t *testing.T) {
-	const path = "../../docs/matrix.md"
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := string(b)
 	for what, table := range map[string]string{"options": optionTable(), "gates": gateTable()} {
+		path := "../../docs/" + what + ".md"
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		from, to := "<!-- "+what+" -->\n", "<!-- end of "+what+" -->\n"
-		head, rest, ok := strings.Cut(want, from)
+		head, rest, ok := strings.Cut(string(b), from)
 		_, tail, end := strings.Cut(rest, to)
 		if !ok || !end {
 			t.Fatalf("%s has no %q and %q", path, from, to)
 		}
-		want = head + from + table + to + tail
-	}
-	if want == string(b) {
-		return
-	}
-	if !*update {
-		t.Fatalf("the tables of %s are not those of options and gates: run this test with -update", path)
-	}
-	if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
+		want := head + from + table + to + tail
+		if want == string(b) {
+			continue
+		}
+		if !*update {
+			t.Errorf("the table of %s is not that of the %s: run this test with -update", path, what)
+			continue
+		}
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

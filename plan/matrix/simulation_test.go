@@ -22,7 +22,7 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-var writePower = flag.Bool("power", false, "write the tables of docs/statistics.md anew, which takes minutes")
+var writePower = flag.Bool("power", false, "write the tables of docs/statistics-checks.md anew, which takes minutes")
 
 // noise makes what a machine does to the runs of a plan besides what their cells can: a
 // factor for each, in their order.
@@ -165,7 +165,7 @@ func mostWrong(rounds int) int {
 
 // Whatever the noise: of experiments in which all cells are equal at most 5 % call any of them
 // different; and of those in which all are 2 % faster or slower than the baseline at most 5 % call
-// any of them equal within 2 %. docs/statistics.md publishes how many (-power writes it).
+// any of them equal within 2 %. docs/statistics-checks.md publishes how many (-power writes it).
 func TestFalseVerdicts(t *testing.T) {
 	long.Garbage(t)
 	rounds, told := long.Rounds(200, 4000), published(t, "false verdicts")
@@ -240,9 +240,9 @@ func apart(share, perRound float64, rounds int) float64 {
 	return 4 * math.Sqrt(max(share*(1-share), .01)*(1/float64(rounds)+perRound))
 }
 
-const statistics = "../../docs/statistics.md"
+const statistics = "../../docs/statistics-checks.md"
 
-// cutTable cuts docs/statistics.md at a table that tests write.
+// cutTable cuts docs/statistics-checks.md at a table that tests write.
 func cutTable(t *testing.T, name string) (before, table, after []byte) {
 	t.Helper()
 	text, err := os.ReadFile(statistics)
@@ -312,7 +312,7 @@ func TestProposedRepetitions(t *testing.T) {
 	}
 }
 
-// The power that docs/statistics.md publishes is what there is: -power writes it, and takes
+// The power that docs/statistics-checks.md publishes is what there is: -power writes it, and takes
 // some minutes; without, some rounds are held against it.
 func TestPowerCurves(t *testing.T) {
 	long.Garbage(t)

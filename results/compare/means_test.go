@@ -156,7 +156,7 @@ func TestNothingToCompare(t *testing.T) {
 		t.Error(err)
 	}
 	if err := set("x", tcp, uring).choose("foo=1"); err == nil || err.Error() != `selector "foo=1": "foo=1" is `+
-		`not FACTOR=VALUE with one of the factors of docs/matrix.md; these cells differ by rx, tx` {
+		`not FACTOR=VALUE with one of the factors of docs/options.md; these cells differ by rx, tx` {
 		t.Error(err)
 	}
 }

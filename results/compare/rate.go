@@ -88,7 +88,7 @@ type Rates struct {
 }
 
 // RatesOf is the one rule for all that is said of what work cost: of prices, of returns and of what
-// makes the difference ("Equal work" in docs/statistics.md).
+// makes the difference ("Equal work" in docs/comparable.md).
 func RatesOf(a, b *Cell, n, m float64) (r Rates) {
 	ra, rb := a.rate(), b.rate()
 	if m == 0 || ra == nil || rb == nil {

@@ -286,7 +286,7 @@ func (s *Set) choose(selector string) error {
 	for _, kv := range strings.Split(selector, ",") {
 		name, v, ok := strings.Cut(kv, "=")
 		if !ok || !slices.Contains(factorNames(), name) {
-			return fmt.Errorf("selector %q: %q is not FACTOR=VALUE with one of the factors of docs/matrix.md; "+
+			return fmt.Errorf("selector %q: %q is not FACTOR=VALUE with one of the factors of docs/options.md; "+
 				"these cells differ by %s", selector, kv, s.factors())
 		}
 		want[name] = v

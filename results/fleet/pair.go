@@ -111,7 +111,7 @@ type verdict string
 
 // The verdicts.
 const (
-	Better verdict = "better" // than the others, beyond doubt
+	Better verdict = "better" // than the others, significantly
 	Worse  verdict = "worse"
 	unsure verdict = "cannot tell"
 	// tooFewRuns and TooFewPairs are why a figure was not tested.

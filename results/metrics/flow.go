@@ -79,7 +79,7 @@ var timed = []measure.MetricDoc{
 			"delivery_clock_us of runs.csv"},
 	{Names: "transactions transactions_per_s cpu_us_per_transaction",
 		Units: "1 1/s us", Source: "data path",
-		Meaning: "of round trips (docs/packets.md): requests that were answered; " +
+		Meaning: "of round trips (docs/round-trips.md): requests that were answered; " +
 			"cpu_busy_cores over transactions_per_s"},
 	{Names: "transactions_lost answers_late",
 		Units: "1", Source: "data path",

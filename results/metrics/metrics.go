@@ -86,7 +86,7 @@ var Sections = []measure.MetricSection{
 			counter.FlowSamplerMetrics,
 		)},
 	{Title: "Along the path",
-		Intro:   "Of the interfaces of the option path, by number from 1 on; at the receiver (docs/packets.md).",
+		Intro:   "Of the interfaces of the option path, by number from 1 on; at the receiver (docs/path.md).",
 		Metrics: hops.Metrics},
 	{Title: "Profile", Intro: "docs/profile.md explains classes and functions.",
 		Metrics: profile.Metrics},

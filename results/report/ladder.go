@@ -254,7 +254,7 @@ func writeLadders(b *bufio.Writer, all []ladder) {
 	for _, l := range all {
 		b.WriteString("\n")
 		wrap(b, "", "", "The ladder: what a frame that ends at each rung costs the receiver's CPUs, and how much "+
-			"more than at the rung above, with the 95 % interval (docs/packets.md). "+
+			"more than at the rung above, with the 95 % interval (docs/xdp.md). "+
 			"cores used: by the receiving threads, where threads receive. busy: not both rungs have thread "+
 			"times, so the difference is of busy CPUs. 1/rate is not a frame's cost where these CPUs had time "+
 			"left (idle) or were shared with others (shared). sender: the generator was the limit.")

@@ -137,7 +137,7 @@ func (e *End) Shown() (named, vague []Line) {
 // Sentences words what else there is to say about an end.
 func (e *End) Sentences() (out []string) {
 	if !anyDiffers(e.Classes) {
-		text := "no class differs beyond doubt"
+		text := "no class differs significantly"
 		if e.rates.Work != "" {
 			text = "no class is named, because the two did not do equal work"
 		}

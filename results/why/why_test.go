@@ -408,7 +408,7 @@ func TestFewRuns(t *testing.T) {
 		t.Errorf("named by 5 runs: %+v", e)
 	}
 	text := table(t, r)
-	for _, want := range []string{"no class differs beyond doubt; the largest differences are copy -",
+	for _, want := range []string{"no class differs significantly; the largest differences are copy -",
 		"5 and 5 runs: a verdict needs 6 of each"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -56,12 +56,12 @@ func entries(flags []Flag) (out []Entry) {
 	for _, d := range results.ColumnDocs {
 		for name := range strings.FieldsSeq(d.Names) {
 			out = append(out, Entry{"column", name, lines("of runs.csv: "+d.Meaning, "unit", unitText(d.Unit)),
-				[]string{"schema.md"}})
+				[]string{"columns.md", "schema.md"}})
 		}
 	}
 	for _, l := range plan.Limits {
 		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, append([]string{"limit", limitText(l)},
-			asMark(l.Key)...)...), []string{"matrix.md"}})
+			asMark(l.Key)...)...), []string{"gates.md"}})
 	}
 	out = append(out, ruleEntries()...)
 	for _, m := range results.Marks {
@@ -72,13 +72,13 @@ func entries(flags []Flag) (out []Entry) {
 	}
 	for _, l := range plan.Limiters {
 		out = append(out, Entry{"limit", string(l.By), lines("limit of a run: "+l.Means, "what takes it away", l.Do),
-			[]string{"statistics.md", marksPage}})
+			[]string{"comparable.md", marksPage}})
 	}
 	out = append(out, verdicts...)
 	for n := 1; n < 200; n++ {
 		for _, name := range errnoNames(unix.Errno(n)) {
 			out = append(out, Entry{"errno", name, []string{fmt.Sprintf("errno %d: %v", n, unix.Errno(n))},
-				[]string{errorsPage, "zcrx.md", "devmem.md", "tcp-mmap.md", "nics.md"}})
+				[]string{errorsPage, "zcrx.md", "devmem.md", "tcp-mmap.md", "nics.md", "drivers.md"}})
 		}
 	}
 	return out
@@ -98,10 +98,10 @@ func ruleEntries() (out []Entry) {
 		}
 		class := ""
 		if r.Class != "" {
-			class = fmt.Sprintf("invalid, by a gate of the class %s (docs/matrix.md)", r.Class)
+			class = fmt.Sprintf("invalid, by a gate of the class %s (docs/gates.md)", r.Class)
 		}
 		out = append(out, Entry{"rule", r.Name, lines("rule that runs are judged by: it looks at "+r.Looks,
-			"asked by", asks, "a run that breaks it", class), []string{"matrix.md", marksPage}})
+			"asked by", asks, "a run that breaks it", class), []string{"gates.md", marksPage}})
 	}
 	return out
 }
@@ -205,8 +205,8 @@ func modeEntries() (out []Entry) {
 
 // modePages lists the pages about a mode: one that is named after it, and those that compare modes.
 func modePages(name string) []string {
-	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "packets.md", "nics.md", "reference.md",
-		"metrics.md", "statistics.md", "matrix.md"}
+	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "packets.md", "xdp.md", "round-trips.md",
+		"nics.md", "drivers.md", "reference.md", "metrics.md", "statistics.md", "comparable.md", "matrix.md", "options.md"}
 }
 
 // flagEntries makes an entry of each flag name, with all commands that have it.
@@ -216,8 +216,8 @@ func flagEntries(flags []Flag) (out []Entry) {
 		i, known := at[f.Name]
 		if !known {
 			i, at[f.Name] = len(out), len(out)
-			out = append(out, Entry{"flag", f.Name, nil, []string{"matrix.md", "settings.md", "hosts.md", "power.md",
-				"probes.md", "zcrx.md", "devmem.md"}})
+			out = append(out, Entry{"flag", f.Name, nil, []string{"options.md", "matrix.md", "settings.md", "hosts.md",
+				"hosts-reference.md", "power.md", "power-sources.md", "probes.md", "zcrx.md", "devmem.md"}})
 			if o := optionOf(f.Name); o != nil {
 				out[i].Lines = lines(o.Help, "takes", o.Takes, "default", o.Default, "modes",
 					strings.Join(o.Modes(), ", "),
@@ -290,20 +290,20 @@ var verdicts = []Entry{
 		verdictPages},
 	{"verdict", string(results.Failed), []string{"of a run: an error ended it; the reason is that error"},
 		verdictPages},
-	{"verdict", string(compare.Faster), []string{"of a comparison: more throughput, beyond doubt"}, comparePages},
-	{"verdict", string(compare.Slower), []string{"of a comparison: less throughput, beyond doubt"}, comparePages},
-	{"verdict", string(compare.Higher), []string{"of a comparison: more return on cost (ROI), beyond doubt"},
+	{"verdict", string(compare.Faster), []string{"of a comparison: significantly more throughput (p < 0.05 after correction)"}, comparePages},
+	{"verdict", string(compare.Slower), []string{"of a comparison: significantly less throughput (p < 0.05 after correction)"}, comparePages},
+	{"verdict", string(compare.Higher), []string{"of a comparison: significantly more return on cost (ROI)"},
 		comparePages},
-	{"verdict", string(compare.Lower), []string{"of a comparison: less return on cost (ROI), beyond doubt"},
+	{"verdict", string(compare.Lower), []string{"of a comparison: significantly less return on cost (ROI)"},
 		comparePages},
 	{"verdict", string(compare.Cheaper),
-		[]string{"of a comparison: less of a cost, beyond doubt, such as CPU time per byte"}, comparePages},
-	{"verdict", string(compare.Costlier), []string{"of a comparison: more of a cost, beyond doubt"}, comparePages},
-	{"verdict", string(compare.Unsure), []string{"of a comparison: the data do not decide; it does not mean equal"},
+		[]string{"of a comparison: significantly less of a cost, such as CPU time per byte"}, comparePages},
+	{"verdict", string(compare.Costlier), []string{"of a comparison: significantly more of a cost"}, comparePages},
+	{"verdict", string(compare.Unsure), []string{"of a comparison: the runs show no difference; that does not mean equal"},
 		comparePages},
 }
 
 var (
-	verdictPages = []string{"matrix.md", "schema.md", "glossary.md", "statistics.md"}
+	verdictPages = []string{"gates.md", "columns.md", "schema.md", "glossary.md", "statistics.md"}
 	comparePages = []string{"statistics.md", "glossary.md"}
 )

@@ -164,7 +164,7 @@ func (e Entry) saidBy(p passage) bool {
 }
 
 // unrelated are the index, and pages for people who work on zcbench.
-var unrelated = []string{"README.md", "hardening.md", "testing.md", "architecture.md"}
+var unrelated = []string{"README.md", "hardening.md", "testing.md", "architecture.md", "internals.md"}
 
 // Words lists all names, each once, for completion; those that have several kinds also with these.
 func (b *Book) Words() (out []string) {

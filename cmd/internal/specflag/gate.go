@@ -20,7 +20,7 @@ type gateFlag struct {
 func AddGate(fs *pflag.FlagSet, spec *matrix.Spec) { addGate(fs, &gateFlag{spec: spec}) }
 
 func addGate(fs *pflag.FlagSet, f *gateFlag) {
-	fs.Var(f, "gate", "change a gate's limit, or turn it off; runs beyond it are invalid (repeatable; docs/matrix.md)")
+	fs.Var(f, "gate", "change a gate's limit, or turn it off; runs beyond it are invalid (repeatable; docs/gates.md)")
 }
 
 func (f *gateFlag) String() string { return "" }

@@ -63,8 +63,11 @@ func makePackages(root, out, umask string) error {
 func made1(t *testing.T, arch, format string) string {
 	t.Helper()
 	end := "_" + arch + ".deb"
-	if format == "rpm" {
+	switch format {
+	case "rpm":
 		end = "." + rpmArch[arch] + ".rpm"
+	case "tar.gz":
+		end = "-linux-" + arch + ".tar.gz"
 	}
 	found, err := filepath.Glob(filepath.Join(packages(t), "zcbench*"+end))
 	must(t, err)

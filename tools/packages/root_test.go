@@ -69,14 +69,16 @@ mount -t sysfs sysfs "$1/sys"
 mount --rbind /dev "$1/dev"
 mount -t tmpfs -o mode=0755 tmpfs "$1/run"
 mount -t tmpfs tmpfs "$1/tmp"
-[ -z "$3" ] || { : >"$1/tmp/zcbench.deb"; mount --bind "$3" "$1/tmp/zcbench.deb"; }
+[ -z "$3" ] || { : >"$1$4"; mount --bind "$3" "$1$4"; }
 exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive /bin/sh -ec "$2"`
-	deb := ""
-	if strings.Contains(line, "/tmp/zcbench.deb") {
-		deb = made1(t, runtime.GOARCH, "deb")
+	file, at := "", ""
+	for _, format := range []string{"deb", "tar.gz"} {
+		if name := "/tmp/zcbench." + format; strings.Contains(line, name) {
+			file, at = made1(t, runtime.GOARCH, format), name
+		}
 	}
 	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "--net", "--pid", "--fork", "--kill-child",
-		"sh", "-c", setup, "sh", root, line, deb)
+		"sh", "-c", setup, "sh", root, line, file, at)
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -143,6 +145,9 @@ func TestIntegrationMinimalRoot(t *testing.T) {
 			}
 		}
 	}
+	do(time.Minute, "cd /run; tar -xzf /tmp/zcbench.tar.gz; cd zcbench-*; bin/zcbench version; bin/zcbench doctor; "+
+		"bin/zcbench matrix --dry-run experiments/quick.yaml; cd bin/agents; sha256sum --check --ignore-missing SHA256SUMS",
+		`(?m)^zcbench 0\.`, `(?m)^host local, zcbench 0\.`, `runs`, `linux-(arm64|amd64)/zcbench: OK`)
 	do(2*time.Minute, "apt-get install -y /tmp/zcbench.deb")
 	do(time.Minute, "dpkg --verify zcbench; zcbench version; zcrecv --version; zcsend --version; "+
 		"/usr/lib/zcbench/zcnvml --list || [ $? = 1 ]",

@@ -86,11 +86,11 @@ func TestLimits(t *testing.T) {
 	const path = "../docs/limits.md"
 	var b strings.Builder
 	b.WriteString("# How much is read of what others wrote\n\n" +
-		"Results folders, profiles, experiments and records are passed around, and far hosts may say\n" +
-		"anything. Each reader has four bounds: bytes, items, steps of work, and how deep things lie in\n" +
-		"each other. What is beyond them is refused, or left out and said so, with the file and line.\n" +
-		"The work grows no faster than n log n with what was read. This page is made of the constants of\n" +
-		"the code, by a test of `mk`.\n")
+		"People pass results folders, profiles, experiments and records around, and far hosts may say\n" +
+		"anything. Each reader has four bounds: bytes, items, steps of work, and depth of nesting. It\n" +
+		"refuses what is beyond them, or leaves it out and says so, with the file and line. The work grows\n" +
+		"no faster than n log n with what was read. This page is generated from the constants of the code,\n" +
+		"by a test of `mk`.\n")
 	for _, r := range readers {
 		for _, x := range []string{r.bytes, r.items, r.steps, r.depth} {
 			if x == "" {

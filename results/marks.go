@@ -54,8 +54,8 @@ type Mark struct {
 	Common, Alone bool
 }
 
-// Marks are all flags that a run can have. The tables of docs, the cell of flags in docs/columns.md,
-// the notes of reports and `zcbench explain` are made of them.
+// Marks are all flags that a run can have. The tables of docs, the cell of flags in
+// docs/columns.md, the notes of reports and `zcbench explain` are made of them.
 var Marks = []Mark{
 	{Flag: "throughput_cv", Means: "the throughput of the cell's runs varies by more than 2 %",
 		Do: "quiet hosts, longer runs", Page: "gates.md", Common: true},
@@ -93,10 +93,11 @@ var Marks = []Mark{
 	{Flag: FlagSharedCPU, Means: "both ends ran on one machine, and on one CPU or not pinned: their CPU figures " +
 		"cannot be told apart and are left out", Do: "pin them to different CPUs (--cpus, --tg-cpus)",
 		Page: "hosts-reference.md"},
-	{Flag: FlagSoftirqBy + "irq", Means: "the layout was made by the affinity of interrupts", Page: "hosts-reference.md",
-		Alone: true},
+	{Flag: FlagSoftirqBy + "irq", Means: "the layout was made by the affinity of interrupts",
+		Page: "hosts-reference.md", Alone: true},
 	{Flag: FlagSoftirqBy + "rps", Means: "the layout was made by RPS, because the interface has no interrupts: " +
-		"the driver's own poll stays where it was", Do: "a NIC with interrupts, if that matters", Page: "hosts-reference.md"},
+		"the driver's own poll stays where it was", Do: "a NIC with interrupts, if that matters",
+		Page: "hosts-reference.md"},
 	{Flag: FlagSoftirqBy + "napi-thread", Means: "the layout was made by pinning the kernel threads that poll the " +
 		"queues", Page: "hosts-reference.md"},
 	{Flag: FlagCrowded, Means: "an end's softirq must share a CPU with the other end, which is then charged for it",

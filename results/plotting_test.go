@@ -111,3 +111,35 @@ func TestGnuplotExample(t *testing.T) {
 		t.Error("warm-ups are in the plot")
 	}
 }
+
+// The example in R works on what we write: it says a median for each cell, and draws.
+func TestRExample(t *testing.T) {
+	kind.Kernel(t)
+	rscript, err := exec.LookPath("Rscript")
+	if err != nil {
+		t.Skip("Rscript is not installed (Debian: r-base-core)")
+	}
+	script, err := filepath.Abs("../docs/plotting/throughput.R")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(rscript, script, toPlot(t))
+	cmd.Dir = t.TempDir() // the picture is drawn where it runs
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	// runs 2, 4, ... 10 of the first cell, 3, 5, ... 11 of the second
+	for _, want := range []string{"tcp/tcp gro=on", "106", "uring/tcp gro=off", "157"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if strings.Contains(string(out), "not to be counted") {
+		t.Errorf("it counts warm-ups:\n%s", out)
+	}
+	svg, err := os.ReadFile(filepath.Join(cmd.Dir, "throughput.svg"))
+	if err != nil || !strings.Contains(string(svg), "</svg>") {
+		t.Errorf("it drew %d bytes, %v", len(svg), err)
+	}
+}

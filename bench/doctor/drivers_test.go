@@ -81,7 +81,8 @@ func tables() (table, second string, drivers []*driver.Driver) {
 	return table, second, drivers
 }
 
-// docs/nics.md has the tables, and docs/drivers.md a section for each driver whose queues take memory.
+// docs/nics.md has the tables, and docs/drivers.md a section for each driver whose queues take
+// memory.
 func TestDriverDocs(t *testing.T) {
 	const path, sections, end = "../../docs/nics.md", "../../docs/drivers.md", "<!-- end -->"
 	table, second, drivers := tables()

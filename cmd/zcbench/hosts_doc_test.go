@@ -17,7 +17,8 @@ import (
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
-// prompt is a command of docs/hosts.md or docs/hosts-reference.md: where it is typed, and the command.
+// prompt is a command of docs/hosts.md or docs/hosts-reference.md: where it is typed, and the
+// command.
 var prompt = regexp.MustCompile(`(?m)^    (hosta|hostb|me)[#$] (.*)$`)
 
 // notRun are the documented commands that would change this machine, ask
@@ -36,8 +37,8 @@ var quick = []struct {
 		"$1$2 --rx tcp,uring --tx tcp --gate foreign_cores=off --gate replace=0"},
 }
 
-// The commands of docs/hosts.md, then of docs/hosts-reference.md, work as they stand there, between two namespaces
-// with an sshd each, whose interfaces are called eth1.
+// The commands of docs/hosts.md, then of docs/hosts-reference.md, work as they stand there,
+// between two namespaces with an sshd each, whose interfaces are called eth1.
 func TestIntegrationHostsDoc(t *testing.T) {
 	long.Test(t)
 	needRoot(t)

@@ -86,15 +86,15 @@ func (r Row) cells() string {
 
 const errorsHead = `# Errors, by call
 
-What zcbench asks of the kernel, the error numbers that the kernel may answer, what may be the
-cause and what to do about it. zcbench looks at the state of the host when a call has failed: of
-several rows of one error number, the first whose state holds is what you see. This page is made of
-the table in internal/remedy; [fixes.md](fixes.md) says what each fix does to the host.
+What zcbench asks of the kernel, the error numbers that the kernel may answer, what the cause may be
+and what to do about it. When a call has failed, zcbench looks at the state of the host: of several
+rows of one error number, you see the first whose state holds. This page is generated from the table
+in internal/remedy; [fixes.md](fixes.md) says what each fix does to the host.
 
-DEV, PATH, ADDRESS, PORT and VALUE stand for what the call was about. An error number that is not
-listed with a call may be listed with those that it is one of: *netlink: ethtool: rings-get* is one
-of *netlink: ethtool*, of *netlink*, and of *every call*. One that is listed nowhere ends in
-"%s".
+DEV, PATH, ADDRESS, PORT and VALUE stand for what the call was about. If a call does not list an
+error number, look at the groups that the call belongs to: *netlink: ethtool: rings-get* is one of
+*netlink: ethtool*, of *netlink*, and of *every call*. For an error number that is listed nowhere,
+zcbench says "%s".
 `
 
 // group is the heading that a call stands under.
@@ -151,11 +151,12 @@ func errorsPage() string {
 
 const fixesHead = `# Fixes, and what they do to the host
 
-All that zcbench advises when the kernel has refused something, by what following it does to the
-host. Each was read with one question: does it harm, and can it be undone? zcbench itself follows
-none of them. ` + "`ethtool -G`, `-L`" + ` and a new MTU make many drivers take the link down for a moment: do
-that from a console, or by another interface than the one that you are logged in by. This page is
-made of the table in internal/remedy; [errors.md](errors.md) has the causes.
+Everything that zcbench advises when the kernel has refused something, sorted by what following the
+advice does to the host. We read each fix with one question: does it harm, and can it be undone?
+zcbench itself follows none of them. With ` + "`ethtool -G`, `-L`" + ` or a new MTU many drivers take the link
+down for a moment: do that from a console, or through another interface than the one that you are
+logged in through. This page is generated from the table in internal/remedy;
+[errors.md](errors.md) has the causes.
 `
 
 func fixesPage() string {

@@ -206,7 +206,8 @@ func modeEntries() (out []Entry) {
 // modePages lists the pages about a mode: one that is named after it, and those that compare modes.
 func modePages(name string) []string {
 	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "packets.md", "xdp.md", "round-trips.md",
-		"nics.md", "drivers.md", "reference.md", "metrics.md", "statistics.md", "comparable.md", "matrix.md", "options.md"}
+		"nics.md", "drivers.md", "reference.md", "metrics.md", "statistics.md", "comparable.md", "matrix.md",
+		"options.md"}
 }
 
 // flagEntries makes an entry of each flag name, with all commands that have it.
@@ -290,8 +291,10 @@ var verdicts = []Entry{
 		verdictPages},
 	{"verdict", string(results.Failed), []string{"of a run: an error ended it; the reason is that error"},
 		verdictPages},
-	{"verdict", string(compare.Faster), []string{"of a comparison: significantly more throughput (p < 0.05 after correction)"}, comparePages},
-	{"verdict", string(compare.Slower), []string{"of a comparison: significantly less throughput (p < 0.05 after correction)"}, comparePages},
+	{"verdict", string(compare.Faster),
+		[]string{"of a comparison: significantly more throughput (p < 0.05 after correction)"}, comparePages},
+	{"verdict", string(compare.Slower),
+		[]string{"of a comparison: significantly less throughput (p < 0.05 after correction)"}, comparePages},
 	{"verdict", string(compare.Higher), []string{"of a comparison: significantly more return on cost (ROI)"},
 		comparePages},
 	{"verdict", string(compare.Lower), []string{"of a comparison: significantly less return on cost (ROI)"},
@@ -299,8 +302,8 @@ var verdicts = []Entry{
 	{"verdict", string(compare.Cheaper),
 		[]string{"of a comparison: significantly less of a cost, such as CPU time per byte"}, comparePages},
 	{"verdict", string(compare.Costlier), []string{"of a comparison: significantly more of a cost"}, comparePages},
-	{"verdict", string(compare.Unsure), []string{"of a comparison: the runs show no difference; that does not mean equal"},
-		comparePages},
+	{"verdict", string(compare.Unsure),
+		[]string{"of a comparison: the runs show no difference; that does not mean equal"}, comparePages},
 }
 
 var (

@@ -29,8 +29,8 @@ type Flags struct {
 func (p *Flags) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 	f := cmd.Flags()
 	p.flags = f
-	f.StringSliceVar(&p.sources, "power", nil, "power sources (list them: zcbench power --source list); auto: all that "+
-		"need no address; later: none now, a log is added with zcbench power import; the first one fills "+
+	f.StringSliceVar(&p.sources, "power", nil, "power sources (list them: zcbench power --source list); auto: all "+
+		"that need no address; later: none now, a log is added with zcbench power import; the first one fills "+
 		"power_w; sut:SOURCE and tg:SOURCE apply to one host")
 	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval,
 		"time between readings, if the source is fast enough")

@@ -66,7 +66,8 @@ var Limits = []Limit{
 		"before and after the run, relative to their mean (docs/power.md)",
 		func(g *Gates) **float64 { return &g.IdleDrift }},
 	{"counters", ByOutcome, "cost of zcbench's own counters", .01, true, "",
-		"run: CPU time of the sampler in the window, relative to that of the measured CPUs",
+		"run: CPU time of the sampler in the window, relative to that of the measured CPUs; in turns, of the " +
+			"thread that reads counters at their edges",
 		func(g *Gates) **float64 { return &g.Counters }},
 	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "",
 		"run: share of the payload that a zero-copy mode copied",

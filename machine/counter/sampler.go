@@ -287,12 +287,13 @@ var CostMetrics = []measure.MetricDoc{
 	{Names: "counter_sampler_cores counter_sampler_samples counter_snapshot_cpu_ns " +
 		"counter_snapshot_wall_ns",
 		Units: "cores 1 ns ns", Source: "CLOCK_THREAD_CPUTIME_ID; sampler; CLOCK_MONOTONIC",
-		Meaning: "what measuring itself took"},
+		Meaning: "what measuring itself took; in turns the sampler is the thread that reads at their edges"},
 }
 
 // SamplerSeries describe bytes and busy CPUs over time.
 var SamplerSeries = []measure.MetricDoc{
 	{Names: "flow_bytes throughput_gbps", Units: "bytes Gbit/s",
-		Meaning: "payload of the flow so far; since the reading before"},
+		Meaning: "payload of the flow so far; since the reading before; in turns a row for each that counts, " +
+			"at the end of its part at pace (docs/matrix.md)"},
 	{Names: "cpuN_busy_cores", Units: "cores", Meaning: "as above, since the reading before"},
 }

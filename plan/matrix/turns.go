@@ -115,9 +115,9 @@ func (s *Spec) TurnsFit() error {
 	return nil
 }
 
-// unjudgedInTurns are the gates whose counters are of the whole host or interface, and not read in
+// unjudgedInTurns are the gates that cannot be judged in turns: a cgroup's periods are longer than
 // turns.
-var unjudgedInTurns = []string{"throttled", "drops_per_gb", "counters"}
+var unjudgedInTurns = []string{"throttled"}
 
 // gatesFitTurns refuses gates that were asked for and that turns cannot judge by.
 func (s *Spec) gatesFitTurns() error {
@@ -126,7 +126,7 @@ func (s *Spec) gatesFitTurns() error {
 		v := *l.At(&s.Gates)
 		asked := v != nil && (s.Gates.Asks(l.Key) || !l.Marks() && *v != l.Default)
 		if asked && slices.Contains(unjudgedInTurns, l.Key) {
-			return fmt.Errorf("gate %s cannot be judged in turns: its counters would be of all cells of the group: "+
+			return fmt.Errorf("gate %s cannot be judged in turns: a cgroup's periods would be of several cells: "+
 				"use order: blocks, or leave it out", l.Key)
 		}
 	}

@@ -87,7 +87,8 @@ func recordOfTurns(t *testing.T, rec *results.Record) {
 		way := map[string]string{"SUT": "rx", "TG": "tx"}[label]
 		wire, segments := h.Value("link_"+way+"_bytes"), h.Value("netstat_tcp_in_segs")
 		payload := float64(*h.Bytes)
-		t.Logf("%s %s: %.0f bytes on the link, %.0f of payload; %.0f segments; a reading takes %.0f us; the reader %.4f cores",
+		t.Logf("%s %s: %.0f bytes on the link, %.0f of payload; %.0f segments; a reading takes %.0f us; the "+
+			"reader %.4f cores",
 			rec.Cell.ID, label, wire, payload, segments, h.Value("turns_read_us"), h.Value("counter_sampler_cores"))
 		if !(wire > .95*payload) || !(wire < 1.3*payload) || !(segments > 0) || math.IsNaN(h.Value("link_mtu")) {
 			t.Errorf("%s %s: %.0f bytes on the link, %.0f of payload, %.0f segments", rec.Cell.ID, label, wire, payload,

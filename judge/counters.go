@@ -27,8 +27,9 @@ func counters(g plan.Gates, r *results.Record) *failure {
 		}
 		if share := h.Metrics[i].Value / *h.CPUBusyCores; share > *g.Counters {
 			if r.Turns != nil {
-				return &failure{"counters", fmt.Sprintf("%s: who reads the counters of turns took %.2f %% of the measured "+
-					"CPU time (limit %g %%)", role.Label(), 100*share, 100**g.Counters), "use a longer --turn"}
+				return &failure{"counters",
+					fmt.Sprintf("%s: who reads the counters of turns took %.2f %% of the measured "+
+						"CPU time (limit %g %%)", role.Label(), 100*share, 100**g.Counters), "use a longer --turn"}
 			}
 			return &failure{"counters",
 				fmt.Sprintf("%s: the time series took %.2f %% of the measured CPU time (limit %g %%)", role.Label(),

@@ -101,8 +101,8 @@ func (r *run) do(ctx context.Context) error {
 	defer stop()
 	if r.sch.Turns == nil {
 		r.startSampler()
-		r.startFlowSampler()
 	}
+	r.startFlowSampler()
 	r.startTurns(ctx)
 	defer r.turns.stop()
 	defer r.tcp.Stop() // before the sockets are closed, which finish does

@@ -73,7 +73,8 @@ func (t *turnReader) areas() (all []counter.TurnOther) {
 			case x == nil: // and not a pointer that is nil
 				return nil, err
 			case len(x.Counts) > most:
-				return nil, fmt.Errorf("%d %s counters, at most %d are read in so many turns", len(x.Counts), a.Area, most)
+				return nil, fmt.Errorf("%d %s counters, at most %d are read in so many turns", len(x.Counts), a.Area,
+					most)
 			}
 			return x, nil
 		}, Add: func(before, after any) {

@@ -247,6 +247,7 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 	err = t.napUntil(ctx, off-late)
 	to, toNs := t.read1()
 	t.looked(watch)
+	t.run.tcp.Draw()
 	if spec := &t.run.end.spec; from == began && spec.Role == stream.RX && !spec.Cell.Paced() {
 		t.res.Unsettled++
 	}
@@ -356,8 +357,9 @@ func (t *turnReader) between(from, to *edge) {
 	t.sum.Between(&from.host, &to.host)
 	var broken []string
 	if from.tally, to.tally, broken = tally.Sums(t.sums); len(broken) > 0 {
-		to.host.Warnings = append(to.host.Warnings, "not measured in turns, because counters came, went or began anew in "+
-			"one: "+strings.Join(broken, ", "))
+		to.host.Warnings = append(to.host.Warnings,
+			"not measured in turns, because counters came, went or began anew in "+
+				"one: "+strings.Join(broken, ", "))
 	}
 	for i := range to.flows {
 		to.flows[i] = from.flows[i]
@@ -384,9 +386,9 @@ func (t *turnReader) seconds(bytes uint64, window float64) float64 {
 	return float64(bytes) / float64(t.res.Paced) * float64(t.res.PaceNs) / 1e9
 }
 
-// scale makes cores and rates of counters, which are of turns from rest to rest, those of the duration: their product is
-// the CPU time that the turns took, and a CPU that had no time left in its turns is full. Load of
-// others stays what it was while turns lasted, by which its gate goes.
+// scale makes cores and rates of counters, which are of turns from rest to rest, those of the
+// duration: their product is the CPU time that the turns took, and a CPU that had no time left in
+// its turns is full. Load of others stays what it was while turns lasted, by which its gate goes.
 func (t *turnReader) scale(h *results.Host, wallS float64) {
 	if t == nil || h.DurationS == nil || !(*h.DurationS > 0) {
 		return

@@ -131,8 +131,8 @@ func TestRateOfWholeTurns(t *testing.T) {
 	}
 }
 
-// samples.csv has a row for each turn that counts, in the order of time, and never more than there is
-// room for; of whole turns where the run's rate is of these.
+// samples.csv has a row for each turn that counts, in the order of time, and never more than there
+// is room for; of whole turns where the run's rate is of these.
 func TestTurnSamples(t *testing.T) {
 	var s turnSamples
 	if s.add(sample{atNs: 1, paceNs: 1}); s.series(0) != nil {

@@ -104,7 +104,8 @@ func (c *countReader) read(buf []byte, v []uint64) (countReading, error) {
 			return countReading{c.words, v}, nil
 		}
 	}
-	w := &countWords{text: wordsOf(buf[:n]), names: c.of.names(bytes.Split(bytes.TrimRight(buf[:n], "\n"), []byte("\n")))}
+	w := &countWords{text: wordsOf(buf[:n]),
+		names: c.of.names(bytes.Split(bytes.TrimRight(buf[:n], "\n"), []byte("\n")))}
 	v, same := numbersOf(buf[:n], w.text, v)
 	if !same || len(v) != len(w.names) {
 		return countReading{}, fmt.Errorf("parse %s: %d names and %d values", c.of.source, len(w.names), len(v))

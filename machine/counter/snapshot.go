@@ -131,7 +131,8 @@ func (s *Snapshot) parts() []part {
 		if s.Config.DevOfAll {
 			parts = []part{{read: func() (err error) { s.Link, err = ReadLink(s.Config.Dev); return }}}
 		}
-		return append(append(parts, s.sockets()...), part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }})
+		return append(append(parts, s.sockets()...),
+			part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }})
 	}
 	parts := []part{
 		{read: func() (err error) { s.Groups, err = s.Config.Groups.Read(); return }},

@@ -52,7 +52,8 @@ func ReadSoftirqs(fs FS) (Softirqs, error) {
 }
 
 // softirqKinds are all kinds, in the order of [Softirqs].
-var softirqKinds = []string{"net_rx", "net_tx", "hi", "timer", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"}
+var softirqKinds = []string{"net_rx", "net_tx", "hi", "timer", "block", "irq_poll", "tasklet", "sched", "hrtimer",
+	"rcu"}
 
 // SoftirqsBetween computes how often each kind ran between two readings. The kernel's counters are
 // 32 bits wide and may wrap once.

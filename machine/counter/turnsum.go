@@ -52,8 +52,8 @@ type TurnConfig struct {
 	Dev string
 	// Others are read, too, the most wanted first.
 	Others []TurnOther
-	// Within is how long reading protocols, softirqs, interface and others may take. Of what takes longer,
-	// the least wanted is not read.
+	// Within is how long reading protocols, softirqs, interface and others may take. Of what takes
+	// longer, the least wanted is not read.
 	Within time.Duration
 }
 

@@ -124,7 +124,8 @@ func TestTurnSumOfCounts(t *testing.T) {
 	s.Add(&r, at(0, 900, 50, 90, 90, 2, 900), at(1, 902, 51, 1, 93, 91)) // words changed in it
 	s.Add(&r, at(1, 950, 60, 1, 100, 100), at(1, 951, 60, 2, 100, 102))
 	s.Add(&r, at(0, 960, 60, 200, 100, 3, 500), at(0, 960, 60, 200, 100, 3, 3))
-	from, to := Snapshot{Config: Config{OfFlow: true, Dev: "veth0"}}, Snapshot{Config: Config{OfFlow: true, Dev: "veth0"}}
+	from, to := Snapshot{Config: Config{OfFlow: true, Dev: "veth0"}},
+		Snapshot{Config: Config{OfFlow: true, Dev: "veth0"}}
 	s.Between(&from, &to)
 	rows, c := Delta(from, to)
 	got := map[string]float64{}
@@ -162,8 +163,9 @@ func TestTurnSumOfCounts(t *testing.T) {
 // what was dropped not in whose.
 func TestTurnsOfLateCounters(t *testing.T) {
 	at := func(dropped uint64) Snapshot {
-		return Snapshot{Config: Config{OfFlow: true, Dev: "eth0", DevOfAll: true}, Link: &rtnl.Link{Index: 2, Name: "eth0",
-			MTU: 9000, Stats: &rtnl.Stats{RxDropped: dropped, RxBytes: 1e6 * dropped}}}
+		return Snapshot{Config: Config{OfFlow: true, Dev: "eth0", DevOfAll: true},
+			Link: &rtnl.Link{Index: 2, Name: "eth0",
+				MTU: 9000, Stats: &rtnl.Stats{RxDropped: dropped, RxBytes: 1e6 * dropped}}}
 	}
 	for _, dropped := range []uint64{0, 3} {
 		from, to := at(5), at(5+dropped)
@@ -175,7 +177,8 @@ func TestTurnsOfLateCounters(t *testing.T) {
 		if told := drops != nil && *drops == 0; told != (dropped == 0) || said == told {
 			t.Errorf("%d dropped: %v, %q", dropped, drops, c.Warnings)
 		}
-		if len(rows) == 0 || slices.ContainsFunc(rows, func(m measure.Metric) bool { return m.Name == "link_rx_bytes" }) ||
+		if len(rows) == 0 || slices.ContainsFunc(rows,
+			func(m measure.Metric) bool { return m.Name == "link_rx_bytes" }) ||
 			!slices.ContainsFunc(rows, func(m measure.Metric) bool { return m.Name == "link_mtu" }) {
 			t.Errorf("%+v", rows)
 		}
@@ -236,7 +239,8 @@ func TestTurnReaderCounts(t *testing.T) {
 		t.Errorf("%.0f allocations", n)
 	}
 	if r, err := OpenTurns(TurnConfig{Dev: "lo", Within: time.Nanosecond}); err != nil || r.route != nil ||
-		len(r.counts) != 0 || len(r.Warnings) < 4 || !strings.Contains(r.Warnings[0], "the interface is not read in turns") {
+		len(r.counts) != 0 || len(r.Warnings) < 4 || !strings.Contains(r.Warnings[0],
+		"the interface is not read in turns") {
 		t.Errorf("%v, %q", err, r.Warnings)
 	}
 }
@@ -249,7 +253,8 @@ func TestNumbersOf(t *testing.T) {
 		!slices.Equal(pairNames(bytes.Split(text, []byte("\n"))), []string{"TcpA", "TcpMax"}) {
 		t.Errorf("%v, %v, %q", v, same, w)
 	}
-	for _, other := range []string{"Tcp: A Maxi\nTcp: 12 -1\n", "Tcp: A\nTcp: 12\n", "Tcp: A Max\nTcp: 1 2\nIcmp: X\n", ""} {
+	for _, other := range []string{"Tcp: A Maxi\nTcp: 12 -1\n", "Tcp: A\nTcp: 12\n", "Tcp: A Max\nTcp: 1 2\nIcmp: X\n",
+		""} {
 		if _, same := numbersOf([]byte(other), w, nil); same {
 			t.Errorf("%q has the same words", other)
 		}

@@ -29,8 +29,8 @@ type Driver struct {
 	Interrupts
 
 	// CountsNow: the interface's counters are of the time when they are read. Those of others come
-	// from the NIC now and then, once a second or when they were last read (bnxt_en: stats-block-usecs;
-	// ice: its service task; mlx5_core: rx_missed_errors, by a work of its own).
+	// from the NIC now and then, once a second or when they were last read (bnxt_en:
+	// stats-block-usecs; ice: its service task; mlx5_core: rx_missed_errors, by a work of its own).
 	CountsNow bool
 
 	// CopiesSent: payload that was sent without a copy is copied when it is delivered.

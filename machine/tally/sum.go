@@ -15,8 +15,8 @@ import (
 // SumArea is an area of which a [Sum] can be made.
 type SumArea struct {
 	Area string
-	// Kernels: the kernel itself counts, and what is read is of that time. Others' counters may come
-	// from the NIC later.
+	// Kernels: the kernel itself counts, and what is read is of that time. Others' counters may
+	// come from the NIC later.
 	Kernels bool
 }
 
@@ -133,7 +133,7 @@ func Sums(all map[string]*Sum) (from, to *Reading, broken []string) {
 			to = &Reading{}
 		}
 		to.Counts, to.Stats = append(to.Counts, s.sum.Counts...), append(to.Stats, s.sum.Stats...)
-		to.QStats, to.AtNs = append(to.QStats, s.sum.QStats...), s.sum.AtNs
+		to.QStats, to.AtNs = append(to.QStats, s.sum.QStats...), max(to.AtNs, s.sum.AtNs)
 		if to.IRQs == nil {
 			to.IRQs = s.sum.IRQs
 		}

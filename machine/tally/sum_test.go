@@ -41,7 +41,8 @@ func TestSum(t *testing.T) {
 	for _, m := range rows {
 		got[m.Name] = m.Value
 	}
-	if len(broken)+len(warnings) > 0 || len(got) != 3 || got["qstats_rx0_packets"] != 14 || got["interrupts_rx0"] != 6 ||
+	if len(broken)+len(warnings) > 0 || len(got) != 3 || got["qstats_rx0_packets"] != 14 ||
+		got["interrupts_rx0"] != 6 ||
 		got["ethtool_x"] != 2 || !slices.Equal(idle, []string{"qstats_rx0_drops"}) || d.Seconds != 2 {
 		t.Errorf("%v in %g s, idle %q, %q, %q", got, d.Seconds, idle, broken, warnings)
 	}

@@ -26,14 +26,14 @@ import (
 func TestIntegrationTurnsRecord(t *testing.T) {
 	r := newRig(t)
 	lossy, other := cell("tcp", "tcp"), cell("tcp", "tcp")
-	lossy.ID, other.ID, lossy.PaceBitsPS, other.PaceBitsPS = "lossy", "other", 4e8, 4e8
+	lossy.ID, other.ID, lossy.PaceBitsPS, other.PaceBitsPS = "lossy", "other", 2e9, 2e9
 	r.Runner.Opt.Port = 7400
-	unreadable(t, r.pair.TG, r.Runner.Opt.Port, 12)
+	unreadable(t, r.pair.TG, r.Runner.Opt.Port, 60)
 	runs := r.inTurns(lossy, other)
 	r.Runner.Opt.Duration = 800 * time.Millisecond
 	r.Session.Again, r.Session.Gates = &again{}, plan.DefaultGates()
 	by := map[string]*results.Record{}
-	for try := range lateTries {
+	for try := range 3 { // else what a busy machine spoilt must do
 		recs, err := r.Play(t.Context(), runs)
 		if err != nil {
 			t.Fatal(err)
@@ -45,8 +45,10 @@ func TestIntegrationTurnsRecord(t *testing.T) {
 		t.Logf("try %d: %s %s, %s %s", try, recs[0].Verdict, recs[0].Reason, recs[1].Verdict, recs[1].Reason)
 	}
 	a, b := by["lossy"], by["other"]
-	if a.Verdict != results.OK || b.Verdict != results.OK {
-		t.Fatalf("%s: %s; %s: %s", a.Verdict, a.Reason, b.Verdict, b.Reason)
+	for _, rec := range []*results.Record{a, b} {
+		if rec.Verdict != results.OK && !rec.Spoilt() || rec.SUT.Bytes == nil || rec.TG.Bytes == nil {
+			t.Fatalf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
+		}
 	}
 	if a.SUT.RXDrops == nil || b.SUT.RXDrops == nil || a.TG.Retrans == nil {
 		t.Fatalf("drops %v and %v, retransmitted %v; %q", a.SUT.RXDrops, b.SUT.RXDrops, a.TG.Retrans, a.Warnings)
@@ -56,9 +58,9 @@ func TestIntegrationTurnsRecord(t *testing.T) {
 	if *a.SUT.RXDrops < 10 || *b.SUT.RXDrops > *a.SUT.RXDrops/10 || *a.TG.Retrans < 10 {
 		t.Errorf("dropped %d and %d", *a.SUT.RXDrops, *b.SUT.RXDrops)
 	}
-	if !slices.Contains(a.Flags, "drops_per_gb") || slices.Contains(b.Flags, "drops_per_gb") &&
-		*b.SUT.RXDrops == 0 {
-		t.Errorf("flags %q and %q", a.Flags, b.Flags)
+	if flagged := slices.Contains(a.Flags, "drops_per_gb"); flagged != (a.Verdict == results.OK) ||
+		slices.Contains(b.Flags, "drops_per_gb") && *b.SUT.RXDrops == 0 {
+		t.Errorf("%s, flags %q and %q", a.Verdict, a.Flags, b.Flags)
 	}
 	for _, rec := range []*results.Record{a, b} {
 		recordOfTurns(t, rec)

@@ -27,6 +27,7 @@ func TestIntegrationTurnsRecord(t *testing.T) {
 	r := newRig(t)
 	lossy, other := cell("tcp", "tcp"), cell("tcp", "tcp")
 	lossy.ID, other.ID, lossy.PaceBitsPS, other.PaceBitsPS = "lossy", "other", 2e9, 2e9
+	lossy.Probe = plan.ProbeTCP
 	r.Runner.Opt.Port = 7400
 	unreadable(t, r.pair.TG, r.Runner.Opt.Port, 60)
 	runs := r.inTurns(lossy, other)
@@ -65,6 +66,13 @@ func TestIntegrationTurnsRecord(t *testing.T) {
 	for _, rec := range []*results.Record{a, b} {
 		recordOfTurns(t, rec)
 	}
+	i := slices.IndexFunc(a.TG.Series, func(s measure.Series) bool { return s.Name == "tcp_retrans_packets" })
+	if i < 0 {
+		t.Fatalf("no course of TCP, %q", a.Warnings)
+	}
+	if s := a.TG.Series[i]; len(s.V) != a.Turns.Turns || !(s.V[len(s.V)-1] > s.V[0]) {
+		t.Errorf("retransmitted in %d turns: %v", a.Turns.Turns, s.V)
+	}
 }
 
 // recordOfTurns checks what the record of a cell that had turns tells of them.
@@ -91,7 +99,7 @@ func recordOfTurns(t *testing.T, rec *results.Record) {
 		payload := float64(*h.Bytes)
 		t.Logf("%s %s: %.0f bytes on the link, %.0f of payload; %.0f segments; a reading takes %.0f us; the "+
 			"reader %.4f cores",
-			rec.Cell.ID, label, wire, payload, segments, h.Value("turns_read_us"), h.Value("counter_sampler_cores"))
+			rec.Cell.ID, label, wire, payload, segments, h.Value("turns_read_us"), h.Value("turns_reader_cores"))
 		if !(wire > .95*payload) || !(wire < 1.3*payload) || !(segments > 0) || math.IsNaN(h.Value("link_mtu")) {
 			t.Errorf("%s %s: %.0f bytes on the link, %.0f of payload, %.0f segments", rec.Cell.ID, label, wire, payload,
 				segments)

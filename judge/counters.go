@@ -13,8 +13,7 @@ import (
 )
 
 // counters: measuring took little of what is measured. Counters are read at the edges of the
-// window, outside of it; the sampler of time series runs in it, and in turns who reads at their
-// edges.
+// window, outside of it; the sampler of time series runs in it.
 func counters(g plan.Gates, r *results.Record) *failure {
 	if g.Counters == nil {
 		return nil
@@ -26,11 +25,6 @@ func counters(g plan.Gates, r *results.Record) *failure {
 			continue
 		}
 		if share := h.Metrics[i].Value / *h.CPUBusyCores; share > *g.Counters {
-			if r.Turns != nil {
-				return &failure{"counters",
-					fmt.Sprintf("%s: who reads the counters of turns took %.2f %% of the measured "+
-						"CPU time (limit %g %%)", role.Label(), 100*share, 100**g.Counters), "use a longer --turn"}
-			}
 			return &failure{"counters",
 				fmt.Sprintf("%s: the time series took %.2f %% of the measured CPU time (limit %g %%)", role.Label(),
 					100*share, 100**g.Counters),

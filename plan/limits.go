@@ -66,8 +66,7 @@ var Limits = []Limit{
 		"before and after the run, relative to their mean (docs/power.md)",
 		func(g *Gates) **float64 { return &g.IdleDrift }},
 	{"counters", ByOutcome, "cost of zcbench's own counters", .01, true, "",
-		"run: CPU time of the sampler in the window, relative to that of the measured CPUs; in turns, of the " +
-			"thread that reads counters at their edges",
+		"run: CPU time of the sampler in the window, relative to that of the measured CPUs",
 		func(g *Gates) **float64 { return &g.Counters }},
 	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "",
 		"run: share of the payload that a zero-copy mode copied",

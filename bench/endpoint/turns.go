@@ -429,7 +429,7 @@ func (t *turnReader) metrics() []measure.Metric {
 	if t.cpu != nil {
 		out = append(out, measure.Metric{Name: "turns_read_us", Unit: "us", Value: float64(t.cpu.MeanNs()) / 1e3,
 			Source: "CLOCK_MONOTONIC"},
-			measure.Metric{Name: "counter_sampler_cores", Unit: "cores", Value: t.sum.ReaderCores(),
+			measure.Metric{Name: "turns_reader_cores", Unit: "cores", Value: t.sum.ReaderCores(),
 				Source: "CLOCK_THREAD_CPUTIME_ID"})
 	}
 	if t.buffer > 0 {

@@ -287,7 +287,7 @@ var CostMetrics = []measure.MetricDoc{
 	{Names: "counter_sampler_cores counter_sampler_samples counter_snapshot_cpu_ns " +
 		"counter_snapshot_wall_ns",
 		Units: "cores 1 ns ns", Source: "CLOCK_THREAD_CPUTIME_ID; sampler; CLOCK_MONOTONIC",
-		Meaning: "what measuring itself took; in turns the sampler is the thread that reads at their edges"},
+		Meaning: "what measuring itself took"},
 }
 
 // SamplerSeries describe bytes and busy CPUs over time.

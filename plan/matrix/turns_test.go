@@ -106,7 +106,8 @@ func TestTurnsRefused(t *testing.T) {
 	if err != nil {
 		t.Errorf("gates that turns can judge by: %v", err)
 	}
-	if _, err = Parse("x.yaml", []byte("name: x\norder: turns\nprobe: tcp\nfactors: {rx: [tcp], tx: [tcp]}\n")); err != nil {
+	if _, err = Parse("x.yaml",
+		[]byte("name: x\norder: turns\nprobe: tcp\nfactors: {rx: [tcp], tx: [tcp]}\n")); err != nil {
 		t.Errorf("a probe of the flow's own sockets: %v", err)
 	}
 	a, _ := Parse("x.yaml", []byte("name: x\nfactors: {rx: [tcp], tx: [tcp]}\n"))

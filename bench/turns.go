@@ -314,7 +314,7 @@ func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
 // fast as it was: that of a congestion control which settles by what it measures (BBR) would not.
 func (r *Runner) turnSpec(x *starting, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
 	s := r.spec(x.run.Cell, role, addr, cookie)
-	s.EndRef, s.Shares, s.SampleMs = x.end, true, 0
+	s.EndRef, s.Shares = x.end, true
 	if role == stream.RX {
 		s.Beside = x.queues
 	}

@@ -81,6 +81,9 @@ func TestRun(t *testing.T) {
 		{"counters", plan.Gates{Counters: ptr(.01)}, func(r *results.Record) {
 			r.TG.Metrics = []measure.Metric{{Name: "counter_sampler_cores", Value: .02}}
 		}, "TG: the time series took 2.00 % of the measured CPU time (limit 1 %)"},
+		{"drops in turns", plan.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) {
+			r.SUT.RXDrops, r.Turns = ptr(uint64(3)), &results.Turns{Turns: 80}
+		}, "1.50 packets dropped"},
 		{"cheap counters", plan.Gates{Counters: ptr(.01)}, func(r *results.Record) {
 			r.TG.Metrics = []measure.Metric{{Name: "counter_sampler_cores", Value: .0008}}
 		}, ""},

@@ -13,10 +13,13 @@ import (
 
 // ProbeNames are the probes that can run with a flow: eBPF programs and TCP_INFO
 // (docs/probes.md), and samples (docs/profile.md).
-var ProbeNames = []string{"latency", "syscalls", "zc", "drops", "tcp", ProbeProfile}
+var ProbeNames = []string{"latency", "syscalls", "zc", "drops", ProbeTCP, ProbeProfile}
 
 // ProbeProfile samples what the measured CPUs execute.
 const ProbeProfile = "profile"
+
+// ProbeTCP asks the flow's own sockets how they fare.
+const ProbeTCP = "tcp"
 
 // NoProbe is the value of the factor in tables and files where nothing probes.
 const NoProbe = "none"

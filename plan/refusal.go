@@ -250,7 +250,7 @@ func framesFit(c *Cell, all []stream.Mode) error {
 }
 
 // streamProbes look at TCP, or at what zero copy does.
-var streamProbes = []string{"latency", "zc", "tcp"}
+var streamProbes = []string{"latency", "zc", ProbeTCP}
 
 func probesFit(c *Cell, _ []stream.Mode) error {
 	for _, name := range c.Probes() {

@@ -64,7 +64,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 			"Linux 7.2 on (of zcrx see docs/zcrx.md)"},
 	{"mismatches", "bytes", "payload that differs from the pattern; empty unless touch = verify"},
 	{"retrans", "segments", "of the flow, TCP_INFO"},
-	{"rx_drops", "packets", "interface and softnet"},
+	{"rx_drops", "packets", "interface and softnet; in turns (docs/matrix.md) empty where it is not known in whose"},
 	{"verdict", "",
 		"`ok`; `unsupported`: could not run here; `invalid`: a gate failed; `failed`: an error"},
 	{"reason", "", "why the verdict is not ok"},

@@ -10,17 +10,17 @@ import (
 
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // The probe tcp asks each socket 500 times in a run, but at most 100 and at least 10 times a
 // second; where that were more than mostFlowPoints of all series, less often.
 const (
-	flowSamples     = 500
-	flowLeast       = 10 * time.Millisecond
-	flowMost        = 100 * time.Millisecond
-	mostFlowPoints  = 100_000
-	flowSamplerName = "tcp"
+	flowSamples    = 500
+	flowLeast      = 10 * time.Millisecond
+	flowMost       = 100 * time.Millisecond
+	mostFlowPoints = 100_000
 )
 
 // flowInterval chooses how often to sample in a run of a length with so many flows, and how often
@@ -36,7 +36,13 @@ func flowInterval(length time.Duration, flows int) (interval, wish time.Duration
 
 func (r *run) startFlowSampler() {
 	sockets := r.end.streams()
-	if !slices.Contains(r.end.spec.Cell.Probes(), flowSamplerName) || len(sockets) == 0 {
+	if !slices.Contains(r.end.spec.Cell.Probes(), plan.ProbeTCP) || len(sockets) == 0 {
+		return
+	}
+	if t := r.sch.Turns; t != nil { // one of each turn
+		turn := duration(t.LeadNs + t.OnNs)
+		r.tcp = counter.OpenFlowSampler(counter.FlowSamplerConfig{Sockets: sockets, Interval: turn,
+			Expect: time.Duration(r.sch.InWindow()) * turn})
 		return
 	}
 	length := duration(r.stopNs()-r.startNs) + time.Second

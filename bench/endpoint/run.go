@@ -101,8 +101,8 @@ func (r *run) do(ctx context.Context) error {
 	defer stop()
 	if r.sch.Turns == nil {
 		r.startSampler()
-		r.startFlowSampler()
 	}
+	r.startFlowSampler()
 	r.startTurns(ctx)
 	defer r.turns.stop()
 	defer r.tcp.Stop() // before the sockets are closed, which finish does
@@ -284,6 +284,7 @@ func (r *run) host() results.Host {
 		return h
 	}
 	r.turns.between(&r.from, &r.to)
+	h.Series = append(h.Series, r.turns.series(r.from.atNs)...)
 	rows, change := counter.Delta(r.from.host, r.to.host)
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), r.ofInterface(&h, rows, change.Idle),
 		r.turns.metrics(), h.Metrics)
@@ -308,12 +309,10 @@ func (r *run) host() results.Host {
 }
 
 // ofInterface computes what is counted of the interface and the whole host. Of an end with turns
-// that would be of all that had turns.
+// tallies are of its turns.
 func (r *run) ofInterface(h *results.Host, rows []measure.Metric, idle []string) []measure.Metric {
-	if r.turns != nil {
-		return nil
-	}
+	seconds := r.turns.seconds(sum(r.to.flows).Sub(sum(r.from.flows)).Bytes, float64(r.to.atNs-r.from.atNs)/1e9)
 	return slices.Concat(results.PacketSizes(rows), fragments(),
-		r.nic.figures(r.nic.of(r.from.tally), r.nic.of(r.to.tally), float64(r.to.atNs-r.from.atNs)/1e9),
+		r.nic.figures(r.nic.of(r.from.tally), r.nic.of(r.to.tally), seconds),
 		r.tallied(h, idle))
 }

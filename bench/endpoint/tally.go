@@ -3,10 +3,12 @@
 package endpoint
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
@@ -45,8 +47,45 @@ func (r *run) tallied(h *results.Host, idle []string) []measure.Metric {
 			r.warnings = append(r.warnings, "not measured: "+g.Err.Error())
 		}
 	}
+	if r.turns != nil { // turns_read_us tells
+		return rows
+	}
 	return append(rows, measure.Metric{Name: "counter_tally_cpu_ns", Unit: "ns",
 		Value: float64(from.CostNs + to.CostNs), Source: "CLOCK_THREAD_CPUTIME_ID"},
 		measure.Metric{Name: "counter_tally_wall_ns", Unit: "ns", Value: float64(from.TookNs + to.TookNs),
 			Source: "CLOCK_MONOTONIC"})
 }
+
+// areas are what is read of the interface at the edges of turns besides its own counters, as far as
+// it is of that time.
+func (t *turnReader) areas() (all []counter.TurnOther) {
+	t.sums = map[string]*tally.Sum{}
+	for _, a := range tally.SumAreas {
+		if !a.Kernels && !t.ofTurns {
+			continue
+		}
+		sum := &tally.Sum{}
+		t.sums[a.Area] = sum
+		most := mostTurnCounts / (2 * max(t.run.sch.InWindow(), 1))
+		all = append(all, counter.TurnOther{What: a.Area + " counters", Read: func() (any, error) {
+			x, err := t.run.tally.ReadArea(a.Area)
+			switch {
+			case x == nil: // and not a pointer that is nil
+				return nil, err
+			case len(x.Counts) > most:
+				return nil, fmt.Errorf("%d %s counters, at most %d are read in so many turns", len(x.Counts), a.Area,
+					most)
+			}
+			return x, nil
+		}, Add: func(before, after any) {
+			from, _ := before.(*tally.Reading)
+			to, _ := after.(*tally.Reading)
+			sum.Add(from, to)
+		}})
+	}
+	return all
+}
+
+// mostTurnCounts bounds what an end reads of them in all, each some 300 bytes: garbage is not
+// collected meanwhile.
+const mostTurnCounts = 100_000

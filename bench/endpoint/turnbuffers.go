@@ -66,10 +66,16 @@ func enoughTrips(info counter.TCPInfo, turn time.Duration) error {
 }
 
 // warnings says what of turns was not as it should be.
-func (t *turnReader) warnings() []string {
-	if t == nil || t.unheld == nil {
+func (t *turnReader) warnings() (all []string) {
+	if t == nil {
 		return nil
 	}
-	return []string{"the receive buffer is not held, and may grow from turn to turn; what waits there is received " +
-		"later: " + t.unheld.Error()}
+	if t.cpu != nil {
+		all = t.cpu.Warnings
+	}
+	if t.unheld != nil {
+		all = append(all, "the receive buffer is not held, and may grow from turn to turn; what waits there is "+
+			"received later: "+t.unheld.Error())
+	}
+	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -43,6 +44,10 @@ type turnReader struct {
 	buffer  int     // receive buffer of the flow with the largest, bytes, as it was held
 	unheld  error   // why it was not
 	drained []int64 // of each turn: after how long it was at rest
+	ofTurns bool    // the interface is read in each turn
+
+	samples turnSamples
+	sums    map[string]*tally.Sum // by area
 	// untold books the turns that are left out only because tasks do not tell who had the CPUs.
 	untold []func()
 }
@@ -61,7 +66,16 @@ func (r *run) startTurns(ctx context.Context) {
 	for _, w := range r.end.workers {
 		tids = append(tids, w.tid)
 	}
-	t.cpu, t.err = counter.OpenTurns(tids, r.end.spec.MeasureCPUs, r.turnTasks())
+	c := counter.TurnConfig{Threads: tids, CPUs: r.end.spec.MeasureCPUs, Tasks: r.turnTasks(),
+		Within: wire.TurnReads / 4}
+	if t.ofTurns = countsNow(r.end.spec.Dev, r.tally.Device()); t.ofTurns {
+		c.Dev = r.end.spec.Dev
+	}
+	c.Others = t.areas()
+	t.cpu, t.err = counter.OpenTurns(c)
+	if r.end.spec.SampleMs > 0 {
+		t.samples.makeRoom(r.sch.InWindow())
+	}
 	ctx, t.off = context.WithCancel(ctx)
 	r.turns = t
 	reading.begin(t)
@@ -115,7 +129,7 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 		return err
 	}
 	missed := t.cpu.Missed()
-	before, err := t.cpu.Read()
+	before, err := t.cpu.Read(false)
 	if err != nil {
 		return err
 	}
@@ -130,20 +144,26 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 		return err
 	}
 	to := t.run.end.counters()
-	after, err := t.cpu.Read()
+	after, err := t.cpu.Read(true)
 	if err != nil {
 		return err
 	}
 	missed = t.cpu.Missed() - missed
 	crowd := reading.othersBytes(t) - others
-	if t.counts(at, began, after.AtNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
-		t.book(missed > 0 || before.Torn() || after.Torn(), func() {
+	untold := missed > 0 || before.Torn() || after.Torn()
+	if t.counts(at, began, after.AtNs, after.EndNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
+		t.book(untold, func() {
+			t.samples.add(sample{atNs: pace.toNs, bytes: sum(to).Bytes, paceNs: pace.ns, paced: pace.bytes,
+				whole: whole - sum(from).Bytes})
 			t.res.PaceNs, t.res.Paced = t.res.PaceNs+pace.ns, t.res.Paced+pace.bytes
 			t.whole += whole - sum(from).Bytes
-			t.sum.Add(before, after)
+			t.sum.Add(t.cpu, before, after)
 			t.sum.Missed += missed
 			t.keep(from, to)
+			t.cpu.Done(before, after)
 		})
+	} else {
+		t.cpu.Done(before, after)
 	}
 	return nil
 }
@@ -174,9 +194,10 @@ func (t *turnReader) orByTicks() {
 }
 
 // counts decides whether a turn does, before which the last was read at beforeNs, and after which
-// CPU time was at afterNs.
-func (t *turnReader) counts(at, beforeNs, afterNs int64, latePace bool, crowd, bytes uint64) bool {
-	lateCPU := beforeNs > at || afterNs > at+t.sch.OnNs+t.sch.DrainNs+wire.TurnReads.Nanoseconds()
+// CPU time was at afterNs, and the last at endNs: no later than the next turn begins.
+func (t *turnReader) counts(at, beforeNs, afterNs, endNs int64, latePace bool, crowd, bytes uint64) bool {
+	over := at + t.sch.OnNs + t.sch.DrainNs + wire.TurnReads.Nanoseconds()
+	lateCPU := beforeNs > at || afterNs > over || endNs > over+t.sch.LeadNs
 	crowded := float64(crowd) > mostOfOthers*float64(bytes)
 	leftOut := latePace || lateCPU || crowded
 	t.res.Turns++
@@ -208,6 +229,7 @@ func (t *turnReader) keep(from, to []stream.Counters) {
 // paced is what passed in the part of a turn in which the flow is to be at its pace.
 type paced struct {
 	ns    int64
+	toNs  int64
 	bytes uint64
 	late  bool // its edges were read so
 }
@@ -225,11 +247,12 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 	err = t.napUntil(ctx, off-late)
 	to, toNs := t.read1()
 	t.looked(watch)
+	t.run.tcp.Draw()
 	if spec := &t.run.end.spec; from == began && spec.Role == stream.RX && !spec.Cell.Paced() {
 		t.res.Unsettled++
 	}
 	half := off - (t.sch.OnNs-t.sch.SettleNs)/2
-	return paced{toNs - fromNs, to - from, fromNs > half || toNs > off+late/4}, err
+	return paced{toNs - fromNs, toNs, to - from, fromNs > half || toNs > off+late/4}, err
 }
 
 // drainLook is how often the flow is looked at while what is under way arrives.
@@ -271,6 +294,7 @@ func (t *turnReader) ofWholeTurns(pace int) {
 	ns := int64(t.res.Turns-t.res.LeftOut) * t.sch.OnNs
 	if least := float64(pace) / 8e9 * (1 - plan.PaceTolerance); pace > 0 && float64(t.whole) >= least*float64(ns) {
 		t.res.Paced, t.res.PaceNs = t.whole, ns
+		t.samples.ofWholeTurns(t.sch.OnNs)
 	}
 }
 
@@ -318,7 +342,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 		t.ofWholeTurns(t.run.end.spec.Cell.PaceBitsPS)
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
-		OfFlow: true}
+		OfFlow: true, Dev: cfg.Dev, DevOfAll: cfg.Dev != "" && !t.ofTurns}
 	e.flows, e.times, e.atNs = t.run.end.counters(), t.run.end.times(), monotonic()
 	e.host, err = counter.Take(own)
 	e.taken = err == nil
@@ -331,12 +355,26 @@ func (t *turnReader) between(from, to *edge) {
 		return
 	}
 	t.sum.Between(&from.host, &to.host)
+	var broken []string
+	if from.tally, to.tally, broken = tally.Sums(t.sums); len(broken) > 0 {
+		to.host.Warnings = append(to.host.Warnings,
+			"not measured in turns, because counters came, went or began anew in "+
+				"one: "+strings.Join(broken, ", "))
+	}
 	for i := range to.flows {
 		to.flows[i] = from.flows[i]
 		if t.kept != nil {
 			to.flows[i] = from.flows[i].Add(t.kept[i])
 		}
 	}
+}
+
+// series returns the turns one by one.
+func (t *turnReader) series(startNs int64) []measure.Series {
+	if t == nil {
+		return nil
+	}
+	return t.samples.series(startNs)
 }
 
 // seconds returns how long the window's bytes take at the pace of the turns; without turns, or a
@@ -348,9 +386,9 @@ func (t *turnReader) seconds(bytes uint64, window float64) float64 {
 	return float64(bytes) / float64(t.res.Paced) * float64(t.res.PaceNs) / 1e9
 }
 
-// scale makes cores, which are of turns from rest to rest, those of the duration: their product is
-// the CPU time that the turns took, and a CPU that had no time left in its turns is full. Load of
-// others stays what it was while turns lasted, by which its gate goes.
+// scale makes cores and rates of counters, which are of turns from rest to rest, those of the
+// duration: their product is the CPU time that the turns took, and a CPU that had no time left in
+// its turns is full. Load of others stays what it was while turns lasted, by which its gate goes.
 func (t *turnReader) scale(h *results.Host, wallS float64) {
 	if t == nil || h.DurationS == nil || !(*h.DurationS > 0) {
 		return
@@ -366,6 +404,9 @@ func (t *turnReader) scale(h *results.Host, wallS float64) {
 		if m.Unit == "cores" && !strings.HasPrefix(m.Name, "foreign_") && !strings.HasPrefix(m.Name, "background_") {
 			all = append(all, &m.Value)
 		}
+	}
+	for i := range h.Metrics {
+		all = append(all, h.Metrics[i].PerSecond)
 	}
 	for _, v := range all {
 		if v != nil {
@@ -385,6 +426,12 @@ func (t *turnReader) metrics() []measure.Metric {
 			"who had the CPUs not known %d", t.res.Turns, t.res.Missed, t.res.LateCPU, t.res.Crowded, t.res.Untold)
 	}
 	out := []measure.Metric{m}
+	if t.cpu != nil {
+		out = append(out, measure.Metric{Name: "turns_read_us", Unit: "us", Value: float64(t.cpu.MeanNs()) / 1e3,
+			Source: "CLOCK_MONOTONIC"},
+			measure.Metric{Name: "turns_reader_cores", Unit: "cores", Value: t.sum.ReaderCores(),
+				Source: "CLOCK_THREAD_CPUTIME_ID"})
+	}
 	if t.buffer > 0 {
 		out = append(out, measure.Metric{Name: "turns_receive_buffer_bytes", Unit: "bytes", Value: float64(t.buffer),
 			Source: "SO_RCVBUF"})

@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -17,11 +18,13 @@ func TestScale(t *testing.T) {
 	h := results.Host{DurationS: new(.8), CPUBusyCores: new(.8), IOWaitCores: new(.4), CPUPollerCores: new(.2),
 		Flows: []results.Flow{{ThreadCores: new(.8)}},
 		Metrics: []measure.Metric{{Name: "cpu1_busy_cores", Unit: "cores", Value: .8},
-			{Name: "foreign_cpu1_low_cores", Unit: "cores", Value: .1}, {Name: "flow_calls", Unit: "1", Value: 7}}}
+			{Name: "foreign_cpu1_low_cores", Unit: "cores", Value: .1}, {Name: "flow_calls", Unit: "1", Value: 7},
+			{Name: "link_rx_packets", Value: 800, PerSecond: new(800.)}}}
 	new(turnReader).scale(&h, 1)
 	for i, x := range []struct{ got, want float64 }{{*h.CPUBusyCores, 1}, {*h.IOWaitCores, .5},
 		{*h.CPUPollerCores, .25},
-		{*h.Flows[0].ThreadCores, 1}, {h.Metrics[0].Value, 1}, {h.Metrics[1].Value, .1}, {h.Metrics[2].Value, 7}} {
+		{*h.Flows[0].ThreadCores, 1}, {h.Metrics[0].Value, 1}, {h.Metrics[1].Value, .1}, {h.Metrics[2].Value, 7},
+		{h.Metrics[3].Value, 800}, {*h.Metrics[3].PerSecond, 1000}} {
 		if d := x.got - x.want; d > 1e-9 || d < -1e-9 {
 			t.Errorf("%d: %v, want %v", i, x.got, x.want)
 		}
@@ -32,31 +35,33 @@ func TestScale(t *testing.T) {
 // what its own flow did.
 func TestTurnsThatCount(t *testing.T) {
 	const ms = 1_000_000
-	r := turnReader{sch: &wire.Turns{OnNs: 60 * ms, DrainNs: 10 * ms}}
+	r := turnReader{sch: &wire.Turns{OnNs: 60 * ms, DrainNs: 10 * ms, LeadNs: 3 * ms}}
 	for i, x := range []struct {
 		before, after int64
+		end           int64 // of reading, after that
 		latePace      bool
 		crowd, bytes  uint64
 		want          bool
 	}{
-		{98 * ms, 171 * ms, false, 0, 1000, true},
-		{98 * ms, 171 * ms, false, 0, 0, true}, // nothing came: it counts
-		{98 * ms, 172 * ms, false, 10, 1000, true},
-		{101 * ms, 171 * ms, false, 0, 1000, false},
-		{98 * ms, 173 * ms, false, 0, 1000, false},
-		{98 * ms, 173 * ms, true, 0, 1000, false},
-		{98 * ms, 171 * ms, true, 0, 1000, false},
-		{98 * ms, 171 * ms, false, 11, 1000, false},
+		{98 * ms, 171 * ms, 0, false, 0, 1000, true},
+		{98 * ms, 171 * ms, 0, false, 0, 0, true}, // nothing came: it counts
+		{98 * ms, 172 * ms, 3 * ms, false, 10, 1000, true},
+		{101 * ms, 171 * ms, 0, false, 0, 1000, false},
+		{98 * ms, 173 * ms, 0, false, 0, 1000, false},
+		{98 * ms, 172 * ms, 3*ms + 1, false, 0, 1000, false}, // the next began
+		{98 * ms, 173 * ms, 0, true, 0, 1000, false},
+		{98 * ms, 171 * ms, 0, true, 0, 1000, false},
+		{98 * ms, 171 * ms, 0, false, 11, 1000, false},
 	} {
-		if got := r.counts(100*ms, x.before, x.after, x.latePace, x.crowd, x.bytes); got != x.want {
+		if got := r.counts(100*ms, x.before, x.after, x.after+x.end, x.latePace, x.crowd, x.bytes); got != x.want {
 			t.Errorf("%d: counts %v", i, got)
 		}
 	}
-	want := wire.TurnsResult{Turns: 8, LeftOut: 5, Missed: 2, LateCPU: 3, Crowded: 1}
+	want := wire.TurnsResult{Turns: 9, LeftOut: 6, Missed: 2, LateCPU: 4, Crowded: 1}
 	if r.res != want || r.res.Check() != nil {
 		t.Errorf("%+v, want %+v", r.res, want)
 	}
-	if m := r.metrics(); len(m) != 1 || m[0].Value != 5 {
+	if m := r.metrics(); len(m) != 1 || m[0].Value != 6 {
 		t.Errorf("%+v", m)
 	}
 }
@@ -124,4 +129,30 @@ func TestRateOfWholeTurns(t *testing.T) {
 			t.Errorf("%+v: %+v", x, r.res)
 		}
 	}
+}
+
+// samples.csv has a row for each turn that counts, in the order of time, and never more than there
+// is room for; of whole turns where the run's rate is of these.
+func TestTurnSamples(t *testing.T) {
+	var s turnSamples
+	if s.add(sample{atNs: 1, paceNs: 1}); s.series(0) != nil {
+		t.Error("a run without samples has some")
+	}
+	s.makeRoom(3)
+	for _, x := range []sample{{500, 7000, 100, 1000, 3000}, {900, 9000, 100, 3000, 4000}, {700, 8000, 100, 2000, 3500},
+		{1100, 9999, 100, 1, 1}} {
+		s.add(x)
+	}
+	want := func(rates ...float64) {
+		t.Helper()
+		got := s.series(400)
+		if len(got) != 2 || got[0].Name != "flow_bytes" || !slices.Equal(got[0].V, []float64{7000, 8000, 9000}) ||
+			got[1].Name != "throughput_gbps" || got[1].Unit != "Gbit/s" ||
+			!slices.Equal(got[1].T, []int64{100, 300, 500}) || !slices.Equal(got[1].V, rates) {
+			t.Errorf("%+v", got)
+		}
+	}
+	want(80, 160, 240)
+	s.ofWholeTurns(200)
+	want(120, 140, 160)
 }

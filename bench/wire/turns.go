@@ -121,6 +121,11 @@ func (s *Schedule) CheckTurns(r *EndResult) error {
 		return fmt.Errorf("%d turns that nobody asked for", t.Turns)
 	}
 	n, window := s.InWindow(), s.ToNs-s.FromNs
+	for i := range r.Host.Series {
+		if x := &r.Host.Series[i]; len(x.T) > n {
+			return fmt.Errorf("series %q has %d points, of %d turns", x.Name, len(x.T), n)
+		}
+	}
 	switch {
 	case t.Turns > n || ok && t.Turns != n:
 		return fmt.Errorf("%d turns instead of %d", t.Turns, n)

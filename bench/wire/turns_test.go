@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -53,7 +54,8 @@ func TestTurnsOfSchedule(t *testing.T) {
 	s := Schedule{FromNs: 150, ToNs: 400, Turns: &Turns{AtNs: []int64{100, 200, 300}, OnNs: 60, DrainNs: 10}}
 	good := func() *EndResult {
 		return &EndResult{Verdict: results.OK, Total: stream.Counters{Bytes: 1000}, Window: stream.Counters{Bytes: 700},
-			Turns: &TurnsResult{Turns: 2, PaceNs: 110, Paced: 650, MeanNs: 75, DrainedNs: 20}}
+			Turns: &TurnsResult{Turns: 2, PaceNs: 110, Paced: 650, MeanNs: 75, DrainedNs: 20},
+			Host:  results.Host{Series: []measure.Series{{Name: "flow_bytes", T: []int64{1, 2}, V: []float64{1, 2}}}}}
 	}
 	if err := s.CheckTurns(good()); err != nil || s.InWindow() != 2 {
 		t.Fatal(s.InWindow(), err)
@@ -66,7 +68,10 @@ func TestTurnsOfSchedule(t *testing.T) {
 		"110 ns at pace in 1":  func(r *EndResult) { r.Turns.LeftOut = 1 },
 		"of 251 ns":            func(r *EndResult) { r.Turns.MeanNs = 251 },
 		"21 ns until all":      func(r *EndResult) { r.Turns.DrainedNs = 21 },
-		"701 bytes at pace":    func(r *EndResult) { r.Turns.Paced = 701 },
+		"3 points, of 2 turns": func(r *EndResult) {
+			r.Host.Series = []measure.Series{{Name: "throughput_gbps", T: []int64{1, 2, 3}, V: []float64{1, 2, 3}}}
+		},
+		"701 bytes at pace": func(r *EndResult) { r.Turns.Paced = 701 },
 	} {
 		r := good()
 		spoil(r)

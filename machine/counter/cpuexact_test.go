@@ -32,7 +32,7 @@ func turnsOf(n int, tasks func(CPUTasks) *TaskTimes) (from, to Snapshot) {
 		before.Top = slices.Clone(all.Top)
 		all.add(&one)
 		// Ticks of 10 ms say that it was idle for one in each turn.
-		sum.Add(turnReading{AtNs: 100e6 * i, cpu: CPUSnapshot{AtNs: 100e6 * i, CPUs: []CPUTicks{{CPU: 3,
+		sum.Add(&TurnReader{}, turnReading{AtNs: 100e6 * i, cpu: CPUSnapshot{AtNs: 100e6 * i, CPUs: []CPUTicks{{CPU: 3,
 			Idle: uint64(i), System: uint64(3 * i), User: uint64(i), Steal: uint64(i)}}}, tasks: tasks(before)},
 			turnReading{AtNs: 100e6*i + 20e6, cpu: CPUSnapshot{AtNs: 100e6*i + 20e6, CPUs: []CPUTicks{{CPU: 3,
 				Idle: uint64(i + 1), System: uint64(3*i + 3), User: uint64(i + 1), Steal: uint64(i + 1)}}},

@@ -58,7 +58,10 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		dev: cfg.Dev, heat: after.Heat}
 	c.NetRXCPUs = netRXCPUs(c.Softnet)
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
-	rows := rows{seconds: c.CPU.WallS, packets: Packets(before.Link, after.Link, cfg.Sends)}
+	rows := rows{seconds: c.CPU.WallS}
+	if !cfg.DevOfAll {
+		rows.packets = Packets(before.Link, after.Link, cfg.Sends)
+	}
 	states := idleStatesBetween(before.IdleStates, after.IdleStates)
 	rows.idleStates(states, c.CPU.WallS)
 	rows.idlePolled(states, after.CPU.PolledIdle, c.CPU)
@@ -88,7 +91,11 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	}
 	rows.softirqs(SoftirqsBetween(before.Softirq, after.Softirq), cfg.CPUs)
 	rows.softnet(c.Softnet, cfg.CPUs)
-	c.addLink(&rows, before.Link, after.Link)
+	if cfg.DevOfAll {
+		c.addLinkOfAll(&rows, before.Link, after.Link)
+	} else {
+		c.addLink(&rows, before.Link, after.Link)
+	}
 	for i := range min(len(before.TCP), len(after.TCP)) {
 		var t TCPInfo
 		if b, a := before.TCP[i], after.TCP[i]; len(b.Fields) > 0 && len(a.Fields) > 0 {

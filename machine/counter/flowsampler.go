@@ -109,6 +109,13 @@ type FlowSampler struct {
 // StartFlowSampler begins to sample. Call Stop before a socket is closed: another file may get
 // its descriptor.
 func StartFlowSampler(cfg FlowSamplerConfig) *FlowSampler {
+	s := OpenFlowSampler(cfg)
+	s.done.Go(s.run)
+	return s
+}
+
+// OpenFlowSampler prepares a sampler that draws when it is told to, by [FlowSampler.Draw].
+func OpenFlowSampler(cfg FlowSamplerConfig) *FlowSampler {
 	s := &FlowSampler{cfg: cfg, quit: make(chan struct{})}
 	room := int(cfg.Expect*3/2/cfg.Interval) + 2
 	s.at = make([]int64, 0, room)
@@ -116,8 +123,20 @@ func StartFlowSampler(cfg FlowSamplerConfig) *FlowSampler {
 	for i := range s.v {
 		s.v[i] = make([]float64, 0, room)
 	}
-	s.done.Go(s.run)
 	return s
+}
+
+// Draw draws once, on a thread that always is the same; nil: there is nobody to ask.
+func (s *FlowSampler) Draw() {
+	if s == nil {
+		return
+	}
+	before := ownThreadClock()
+	s.sample()
+	s.toNs = Monotonic()
+	if s.costNs += ownThreadClock() - before; s.fromNs == 0 {
+		s.fromNs = s.at[0]
+	}
 }
 
 func (s *FlowSampler) run() {

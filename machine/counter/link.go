@@ -111,19 +111,46 @@ func (c *Change) addLink(r *rows, b, a *rtnl.Link) {
 			r.moved("link_"+k.name, k.unit, float64(d), linkSource)
 		}
 	}
-	r.add("link_mtu", "bytes", float64(a.MTU), linkSource, "")
-	for _, s := range settings(a) {
-		if s.value != 0 {
-			r.add("link_"+s.name, "bytes", float64(s.value), linkSource, "")
-		}
-	}
+	r.linkSettings(a)
 	if b.MTU != a.MTU || settings(b) != settings(a) {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("settings of interface %s changed in the window", a.Name))
 	}
+	if n, ok := linkDrops(b, a); ok {
+		c.rxDrops = &n
+	}
+}
+
+// linkDrops counts the packets that an interface dropped.
+func linkDrops(b, a *rtnl.Link) (n uint64, ok bool) {
 	dropped, fell := since(b.Stats.RxDropped, a.Stats.RxDropped)
 	missed, missedFell := since(b.Stats.RxMissedErrors, a.Stats.RxMissedErrors)
-	if !fell && !missedFell {
-		c.rxDrops = ptr(dropped + missed)
+	return dropped + missed, b.Index == a.Index && !fell && !missedFell
+}
+
+// addLinkOfAll is of a window in which several had turns, and of an interface whose counters are up
+// to a second late: if it dropped nothing in the window, it did not in their turns either. Whose
+// turn it was otherwise is not known.
+func (c *Change) addLinkOfAll(r *rows, b, a *rtnl.Link) {
+	if b == nil || a == nil {
+		return
+	}
+	r.linkSettings(a)
+	switch n, ok := linkDrops(b, a); {
+	case !ok:
+	case n == 0:
+		c.rxDrops = &n
+	default:
+		c.Warnings = append(c.Warnings, fmt.Sprintf("interface %s dropped %d packets in the window of all that took "+
+			"turns: in whose turns is not known, since its driver counts late (order: blocks tells)", a.Name, n))
+	}
+}
+
+func (r *rows) linkSettings(l *rtnl.Link) {
+	r.add("link_mtu", "bytes", float64(l.MTU), linkSource, "")
+	for _, s := range settings(l) {
+		if s.value != 0 {
+			r.add("link_"+s.name, "bytes", float64(s.value), linkSource, "")
+		}
 	}
 }
 

@@ -293,6 +293,7 @@ var CostMetrics = []measure.MetricDoc{
 // SamplerSeries describe bytes and busy CPUs over time.
 var SamplerSeries = []measure.MetricDoc{
 	{Names: "flow_bytes throughput_gbps", Units: "bytes Gbit/s",
-		Meaning: "payload of the flow so far; since the reading before"},
+		Meaning: "payload of the flow so far; since the reading before; in turns a row for each that counts, " +
+			"at the end of its part at pace (docs/matrix.md)"},
 	{Names: "cpuN_busy_cores", Units: "cores", Meaning: "as above, since the reading before"},
 }

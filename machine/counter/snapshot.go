@@ -50,8 +50,9 @@ type Config struct {
 	Tasks TaskReader
 	// Groups are the control groups of this process, read in the same way.
 	Groups *cgroup.Groups
-	// OfFlow leaves out all that is of the host: a [TurnSum] has that of the flow's turns.
-	OfFlow bool
+	// OfFlow leaves out all that is of the host: a [TurnSum] has that of the flow's turns. DevOfAll
+	// reads Dev nevertheless, whose counters then are of all that had turns in the window.
+	OfFlow, DevOfAll bool
 }
 
 // Snapshot is every counter at one edge of the window. A part that could not be
@@ -126,7 +127,12 @@ type part struct {
 func (s *Snapshot) parts() []part {
 	fs := s.Config.FS
 	if s.Config.OfFlow {
-		return append(s.sockets(), part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }})
+		var parts []part
+		if s.Config.DevOfAll {
+			parts = []part{{read: func() (err error) { s.Link, err = ReadLink(s.Config.Dev); return }}}
+		}
+		return append(append(parts, s.sockets()...),
+			part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }})
 	}
 	parts := []part{
 		{read: func() (err error) { s.Groups, err = s.Config.Groups.Read(); return }},

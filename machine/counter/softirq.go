@@ -43,10 +43,17 @@ func ReadSoftirqs(fs FS) (Softirqs, error) {
 	if len(s.NetRx) == 0 {
 		return nil, fmt.Errorf("read softirqs: no NET_RX line: the kernel has no networking")
 	}
-	return Softirqs{{"net_rx", s.NetRx}, {"net_tx", s.NetTx},
-		{"hi", s.Hi}, {"timer", s.Timer}, {"block", s.Block}, {"irq_poll", s.IRQPoll},
-		{"tasklet", s.Tasklet}, {"sched", s.Sched}, {"hrtimer", s.HRTimer}, {"rcu", s.RCU}}, nil
+	var all Softirqs
+	for i, runs := range [][]uint64{s.NetRx, s.NetTx, s.Hi, s.Timer, s.Block, s.IRQPoll, s.Tasklet, s.Sched,
+		s.HRTimer, s.RCU} {
+		all = append(all, softirqKind{softirqKinds[i], runs})
+	}
+	return all, nil
 }
+
+// softirqKinds are all kinds, in the order of [Softirqs].
+var softirqKinds = []string{"net_rx", "net_tx", "hi", "timer", "block", "irq_poll", "tasklet", "sched", "hrtimer",
+	"rcu"}
 
 // SoftirqsBetween computes how often each kind ran between two readings. The kernel's counters are
 // 32 bits wide and may wrap once.

@@ -12,10 +12,13 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/procfs"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 // TurnReader reads what belongs to a turn at its edges, again and again: it keeps files open and
@@ -27,6 +30,31 @@ type TurnReader struct {
 	idle          CPUSnapshot // what is known of idle time, and nothing else
 	cpus          []int       // that tasks are read of; nil: all
 	tasks         TurnTasks   // nil: nobody tells
+
+	counts []*countReader
+	spare  [][]uint64 // numbers of readings that nobody needs any more
+	others []TurnOther
+	route  *rtnl.Conn // nil: no interface is read
+	index  int        // its
+	ran    struct{ n, ns int64 }
+
+	// Warnings say what is not read.
+	Warnings []string
+}
+
+// TurnConfig says what a [TurnReader] reads.
+type TurnConfig struct {
+	Threads []int // of this process
+	CPUs    []int // that tasks are read of; nil: all
+	Tasks   TurnTasks
+	// Dev is the interface of which each turn's counters are read, in the calling thread's network
+	// namespace as the protocols' are; "": none.
+	Dev string
+	// Others are read, too, the most wanted first.
+	Others []TurnOther
+	// Within is how long reading protocols, softirqs, interface and others may take. Of what takes
+	// longer, the least wanted is not read.
+	Within time.Duration
 }
 
 // TurnTasks reads who has the CPUs at the edges of turns; package bpf has one.
@@ -50,14 +78,26 @@ type turnReading struct {
 	rusage  Rusage
 	softnet []procfs.SoftnetStat
 	tasks   *TaskTimes
+	link    *rtnl.Link
+	counts  []countReading // of each file
+	others  []any
+	own     int64 // CPU time of the thread that read
+	// EndNs is when all was read.
+	EndNs int64
 }
 
-// OpenTurns opens the counters of CPUs, of these threads of this process, and of the backlog. Of
-// CPUs, nil for all, tasks tells the time in ns, where there is one.
-func OpenTurns(tids, cpus []int, tasks TurnTasks) (_ *TurnReader, err error) {
+// TurnOther is something else that is read at the edges of turns.
+type TurnOther struct {
+	What string              // in words
+	Read func() (any, error) // nil: there is nothing to read
+	Add  func(before, after any)
+}
+
+// OpenTurns opens the counters of CPUs, threads, the backlog, the protocols and an interface.
+func OpenTurns(c TurnConfig) (_ *TurnReader, err error) {
 	fs := FS{}
-	t := &TurnReader{buf: make([]byte, statBufLen), idle: idleOf(line(fs.procPath("cmdline"))), cpus: cpus,
-		tasks: tasks}
+	t := &TurnReader{buf: make([]byte, statBufLen), idle: idleOf(line(fs.procPath("cmdline"))), cpus: c.CPUs,
+		tasks: c.Tasks}
 	defer func() {
 		if err != nil {
 			t.Close()
@@ -69,14 +109,98 @@ func OpenTurns(tids, cpus []int, tasks TurnTasks) (_ *TurnReader, err error) {
 	if t.softnet, err = kernelfile.Open(fs.procPath("net", "softnet_stat")); err != nil {
 		return nil, fmt.Errorf("read softnet counters: %w", mounted(err))
 	}
-	for _, tid := range tids {
+	for _, tid := range c.Threads {
 		own := ThreadTimes{PID: os.Getpid(), TID: tid, Pinned: -1}
 		own.ask()
 		x := turnThread{tid: tid, pinned: own.Pinned}
 		x.sched, _ = kernelfile.Open(fs.procPath("self", "task", strconv.Itoa(tid), "schedstat"))
 		t.threads = append(t.threads, x)
 	}
+	t.openLink(c.Dev)
+	t.counts, t.Warnings = fs.openAllCounts()
+	t.others = slices.Clone(c.Others)
+	t.fit(c.Within)
 	return t, nil
+}
+
+// openLink opens an interface. One that cannot be read has a warning.
+func (t *TurnReader) openLink(dev string) {
+	if dev == "" {
+		return
+	}
+	l, err := ReadLink(dev)
+	if err == nil {
+		t.index = l.Index
+		t.route, err = rtnl.Dial()
+	}
+	if err != nil {
+		t.Warnings = append(t.Warnings, "not measured: "+err.Error())
+	}
+}
+
+// fit leaves out what cannot be read within a time together with what is more wanted: it would run
+// in the turn of another. The first reading of each learns its words, the better of two others
+// tells.
+func (t *TurnReader) fit(within time.Duration) {
+	var left time.Duration
+	fits := func(what string, read func() error) bool {
+		best := time.Duration(math.MaxInt64)
+		for range 3 {
+			from := Monotonic()
+			if err := read(); err != nil {
+				t.Warnings = append(t.Warnings, "not measured: "+err.Error())
+				return false
+			}
+			best = min(best, time.Duration(Monotonic()-from))
+		}
+		if left += best; left <= within {
+			return true
+		}
+		left -= best
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s is not read in turns: that takes %v, and %v are left for it "+
+			"between two", what, best.Round(time.Microsecond), (within-left).Round(time.Microsecond)))
+		return false
+	}
+	if t.route != nil && !fits("the interface", func() error { _, err := t.route.Link(t.index); return err }) {
+		t.route.Close()
+		t.route = nil
+	}
+	t.counts = slices.DeleteFunc(t.counts, func(c *countReader) bool {
+		ok := fits(c.of.source, func() error {
+			r, err := c.read(t.buf, t.vector())
+			t.spare = append(t.spare, r.v)
+			return err
+		})
+		if !ok {
+			c.file.Close()
+		}
+		return !ok
+	})
+	t.others = slices.DeleteFunc(t.others, func(o TurnOther) bool {
+		nothing := false
+		return !fits(o.What, func() error {
+			x, err := o.Read()
+			nothing = x == nil
+			return err
+		}) || nothing
+	})
+}
+
+// vector returns memory for numbers; of files that have about as many.
+func (t *TurnReader) vector() (v []uint64) {
+	if n := len(t.spare); n > 0 {
+		v, t.spare = t.spare[n-1], t.spare[:n-1]
+	}
+	return v
+}
+
+// Done takes back readings that nobody needs any more.
+func (t *TurnReader) Done(all ...turnReading) {
+	for _, r := range all {
+		for _, c := range r.counts {
+			t.spare = append(t.spare, c.v)
+		}
+	}
 }
 
 // Close closes what is open.
@@ -86,14 +210,75 @@ func (t *TurnReader) Close() {
 	for _, x := range t.threads {
 		x.sched.Close()
 	}
+	for _, c := range t.counts {
+		c.file.Close()
+	}
+	if t.route != nil {
+		t.route.Close()
+	}
 }
 
-// Read reads the counters.
-func (t *TurnReader) Read() (out turnReading, err error) {
+// Read reads the counters before a turn, and after it (end): CPU time is read next to the turn, so
+// that what reading the others takes is not in it.
+func (t *TurnReader) Read(end bool) (out turnReading, err error) {
+	from := Monotonic()
+	if !end {
+		if err := t.readCounts(&out); err != nil {
+			return out, err
+		}
+	} else {
+		out.own = ownThreadClock()
+	}
+	if err := t.readCPU(&out); err != nil {
+		return out, err
+	}
+	if !end {
+		out.own = ownThreadClock()
+	} else if err := t.readCounts(&out); err != nil {
+		return out, err
+	}
+	out.EndNs = Monotonic()
+	t.ran.n, t.ran.ns = t.ran.n+1, t.ran.ns+out.EndNs-from
+	return out, nil
+}
+
+// readCounts reads what protocols, softirqs and the interface count.
+func (t *TurnReader) readCounts(out *turnReading) error {
+	if t.route != nil {
+		l, err := t.route.Link(t.index)
+		if err != nil {
+			return err
+		}
+		if out.link = &l; l.Stats == nil {
+			return fmt.Errorf("read interface %s: the kernel sent no statistics", l.Name)
+		}
+	}
+	out.counts = make([]countReading, len(t.counts))
+	for i, c := range t.counts {
+		var err error
+		if out.counts[i], err = c.read(t.buf, t.vector()); err != nil {
+			return err
+		}
+	}
+	for _, o := range t.others {
+		x, err := o.Read()
+		if err != nil {
+			x = nil // which is then not known
+		}
+		out.others = append(out.others, x)
+	}
+	return nil
+}
+
+// MeanNs returns how long a reading took.
+func (t *TurnReader) MeanNs() int64 { return t.ran.ns / max(t.ran.n, 1) }
+
+// readCPU reads what has CPUs.
+func (t *TurnReader) readCPU(out *turnReading) (err error) {
 	for _, x := range t.threads {
 		own := ThreadTimes{PID: os.Getpid(), TID: x.tid, Pinned: x.pinned}
 		if own.RunNs, err = ThreadClock(x.tid); err != nil {
-			return out, err
+			return err
 		}
 		// Where nobody counts waits all is 0.
 		if n, _ := x.sched.ReadAt(t.buf, 0); n > 0 {
@@ -107,21 +292,21 @@ func (t *TurnReader) Read() (out turnReading, err error) {
 		out.threads = append(out.threads, own)
 	}
 	if out.rusage, err = ReadRusage(); err != nil {
-		return out, err
+		return err
 	}
 	n, err := t.softnet.ReadAt(t.buf, 0)
 	if n == 0 && err != nil {
-		return out, fmt.Errorf("read softnet counters: %w", err)
+		return fmt.Errorf("read softnet counters: %w", err)
 	}
 	if out.softnet, err = parseSoftnet(t.buf[:n]); err != nil {
-		return out, err
+		return err
 	}
 	out.cpu = t.idle
 	from := Monotonic()
 	n, err = t.stat.ReadAt(t.buf, 0)
 	to := Monotonic()
 	if n == 0 && err != nil {
-		return out, fmt.Errorf("read cpu columns: %w", err)
+		return fmt.Errorf("read cpu columns: %w", err)
 	}
 	out.cpu.AtNs, out.cpu.ReadNs = from+(to-from)/2, to-from
 	if t.tasks != nil {
@@ -130,7 +315,7 @@ func (t *TurnReader) Read() (out turnReading, err error) {
 	}
 	out.AtNs = out.cpu.AtNs
 	out.cpu.CPUs, err = parseStat(wholeLines(t.buf[:n], n == len(t.buf)), nil)
-	return out, err
+	return err
 }
 
 // Missed returns how many events the reader of tasks did not see so far.
@@ -183,11 +368,15 @@ type TurnSum struct {
 	rusage  [2]Rusage
 	softnet map[uint32]procfs.SoftnetStat // by CPU
 	tasks   *TaskTimes                    // what passed; nil: nobody tells
-	Missed  uint64                        // events that the reader of tasks did not see in them
+	counts  []countSum
+	link    *rtnl.Link // as it was at last, with what its counters grew by; nil: it was not read
+	unlike  bool       // it was replaced, or its counters were reset
+	ownNs   int64      // CPU time of the thread that read, within turns
+	Missed  uint64     // events that the reader of tasks did not see in them
 }
 
-// Add adds a turn.
-func (s *TurnSum) Add(before, after turnReading) {
+// Add adds a turn, of what t has read.
+func (s *TurnSum) Add(t *TurnReader, before, after turnReading) {
 	if s.threads == nil {
 		s.threads, s.softnet = map[int][2]ThreadTimes{}, map[uint32]procfs.SoftnetStat{}
 		s.rusage = [2]Rusage{before.rusage, before.rusage}
@@ -195,6 +384,14 @@ func (s *TurnSum) Add(before, after turnReading) {
 	s.turns++
 	s.cpus.Add(before.cpu, after.cpu)
 	s.addTasks(before.tasks, after.tasks)
+	s.addLink(before.link, after.link)
+	s.ownNs += after.own - before.own
+	for i, c := range t.counts {
+		s.counts = addCounts(s.counts, c.of, before.counts[i], after.counts[i])
+	}
+	for i, o := range t.others {
+		o.Add(before.others[i], after.others[i])
+	}
 	for _, d := range threadsBetween(before.threads, after.threads) {
 		if d.New {
 			continue
@@ -241,6 +438,96 @@ func (s *TurnSum) addTasks(before, after *TaskTimes) {
 		s.tasks.CPUs[at].add(&d)
 	}
 }
+
+// addLink adds what an interface counted.
+func (s *TurnSum) addLink(before, after *rtnl.Link) {
+	if before == nil || after == nil {
+		return
+	}
+	all := *after
+	all.Stats = &rtnl.Stats{}
+	if s.link != nil {
+		all.Stats = s.link.Stats
+	}
+	s.unlike = s.unlike || before.Index != after.Index || !all.Stats.AddSince(before.Stats, after.Stats)
+	s.link = &all
+}
+
+// linkOf returns readings between which the interface counted that; nil: it is not known.
+func (s *TurnSum) linkOf(warnings *[]string) (from, to *rtnl.Link) {
+	if s.unlike {
+		*warnings = append(*warnings, fmt.Sprintf(
+			"not measured: interface %s was replaced, or its counters were reset, in a turn", s.link.Name))
+	}
+	if s.link == nil || s.unlike {
+		return nil, nil
+	}
+	none := *s.link
+	none.Stats = &rtnl.Stats{Size: s.link.Stats.Size}
+	return &none, s.link
+}
+
+// netstatOf and softirqsOf return readings between which the protocols and softirqs counted that.
+// Levels, which turns do not add up, are left out.
+func (s *TurnSum) netstatOf(warnings *[]string) (from, to Netstat) {
+	for i := range countFiles {
+		of := &countFiles[i]
+		own := s.countsOf(of)
+		if of.kind != measure.Counter || len(own) == 0 {
+			continue
+		}
+		if to == nil {
+			from, to = Netstat{}, Netstat{}
+		}
+		all, fell := merged(own)
+		for name, n := range all {
+			if !netstatGauges[name] {
+				from[name], to[name] = NetstatValue{0, of.source}, NetstatValue{n, of.source}
+			}
+		}
+		for _, name := range fell {
+			if !netstatGauges[name] {
+				*warnings = append(*warnings, fmt.Sprintf("not measured: %s fell in a turn", name))
+			}
+		}
+	}
+	return from, to
+}
+
+func (s *TurnSum) softirqsOf() (from, to Softirqs) {
+	for i := range countFiles {
+		own := s.countsOf(&countFiles[i])
+		if countFiles[i].kind != measure.Counter32 || len(own) == 0 {
+			continue
+		}
+		all, _ := merged(own)
+		for _, kind := range softirqKinds {
+			var runs []uint64
+			for cpu := 0; ; cpu++ {
+				n, ok := all[kind+" "+strconv.Itoa(cpu)]
+				if !ok {
+					break
+				}
+				runs = append(runs, n)
+			}
+			from, to = append(from, softirqKind{kind, make([]uint64, len(runs))}), append(to, softirqKind{kind, runs})
+		}
+	}
+	return from, to
+}
+
+func (s *TurnSum) countsOf(of *countFile) []countSum {
+	var own []countSum
+	for _, c := range s.counts {
+		if c.of == of {
+			own = append(own, c)
+		}
+	}
+	return own
+}
+
+// ReaderCores returns what the thread that read took within turns.
+func (s *TurnSum) ReaderCores() float64 { return float64(s.ownNs) / float64(max(s.WallNs(), 1)) }
 
 // tasksOf returns readings between which that passed.
 func (s *TurnSum) tasksOf() (from, to *TaskTimes) {
@@ -295,6 +582,11 @@ func (s *TurnSum) Between(from, to *Snapshot) {
 		from.Softnet = append(from.Softnet, procfs.SoftnetStat{Index: cpu})
 		to.Softnet = append(to.Softnet, s.softnet[cpu])
 	}
+	if s.link != nil { // else it may be of the window
+		from.Link, to.Link = s.linkOf(&to.Warnings)
+	}
+	from.Netstat, to.Netstat = s.netstatOf(&to.Warnings)
+	from.Softirq, to.Softirq = s.softirqsOf()
 	to.Heat = readHeat(to.Config.FS, to.Config.CPUs)
 }
 

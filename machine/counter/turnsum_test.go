@@ -3,10 +3,18 @@
 package counter
 
 import (
+	"bytes"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 // What happened between turns is in none of the sums, and what happened in them is in all.
@@ -19,8 +27,8 @@ func TestTurnSum(t *testing.T) {
 			softnet: []procfs.SoftnetStat{{Index: 3, Processed: packets}}}
 	}
 	var s TurnSum
-	s.Add(at(0, 0, 0, 0), at(1000, 200, 750, 10))
-	s.Add(at(5000, 4000, 900, 500), at(6000, 4200, 1650, 510))
+	s.Add(&TurnReader{}, at(0, 0, 0, 0), at(1000, 200, 750, 10))
+	s.Add(&TurnReader{}, at(5000, 4000, 900, 500), at(6000, 4200, 1650, 510))
 	from := Snapshot{Config: Config{CPUs: []int{3}, OfFlow: true},
 		Threads: []ThreadTimes{{PID: 1, TID: 7, Pinned: 3, Voluntary: 2, UserNs: 1}}}
 	to := Snapshot{Config: from.Config, Threads: []ThreadTimes{{PID: 1, TID: 7, Pinned: 3, Voluntary: 9, UserNs: 4,
@@ -68,18 +76,18 @@ func TestTurnsOfThreads(t *testing.T) {
 func TestTurnsOfSampledIdle(t *testing.T) {
 	r := TurnReader{idle: idleOf("quiet nohz=off idle=poll")}
 	var s TurnSum
-	s.Add(turnReading{cpu: r.idle}, turnReading{cpu: r.idle})
+	s.Add(&r, turnReading{cpu: r.idle}, turnReading{cpu: r.idle})
 	var from, to Snapshot
 	if s.Between(&from, &to); !to.CPU.SampledIdle || !to.CPU.PolledIdle {
 		t.Errorf("%+v", to.CPU)
 	}
-	o, err := OpenTurns(nil, nil, nil)
+	o, err := OpenTurns(TurnConfig{Within: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
 	o.idle.PolledIdle = true
-	if got, err := o.Read(); err != nil || !got.cpu.PolledIdle || len(got.cpu.CPUs) == 0 {
+	if got, err := o.Read(false); err != nil || !got.cpu.PolledIdle || len(got.cpu.CPUs) == 0 {
 		t.Errorf("%+v, %v", got.cpu, err)
 	}
 }
@@ -94,5 +102,161 @@ func TestParseSoftnet(t *testing.T) {
 	}
 	if _, err := parseSoftnet([]byte("x 0\n")); err == nil {
 		t.Error("what is no number was read")
+	}
+}
+
+// What protocols, softirqs and an interface count between turns is in none of the sums, nor that of
+// a turn that was left out. A counter that was reset is not told, nor is one that no longer exists.
+func TestTurnSumOfCounts(t *testing.T) {
+	netstat, softirqs := &countFiles[0], &countFiles[3]
+	words := []*countWords{{names: []string{"TcpExtA", "TcpExtB", "TcpCurrEstab", "TcpExtReset"}},
+		{names: []string{"TcpExtNew", "TcpExtB", "TcpExtA"}}}
+	runs := &countWords{names: []string{"net_rx 0", "net_rx 1", "hi 0", "hi 1"}}
+	at := func(w int, link uint64, irqs uint64, v ...uint64) turnReading {
+		return turnReading{link: &rtnl.Link{Index: 4, Name: "veth0", MTU: 1500, Stats: &rtnl.Stats{RxBytes: 1000 * link,
+			RxDropped: link, RxMissedErrors: link / 10, Size: 200}},
+			counts: []countReading{{words[w], v}, {runs, []uint64{irqs, 7, 1, 1}}}}
+	}
+	r := TurnReader{counts: []*countReader{{of: netstat}, {of: softirqs}}}
+	var s TurnSum
+	s.Add(&r, at(0, 10, 1<<32-2, 5, 5, 9, 100), at(0, 30, 3, 6, 5, 4, 101))
+	// here was a turn that does not count
+	s.Add(&r, at(0, 900, 50, 90, 90, 2, 900), at(1, 902, 51, 1, 93, 91)) // words changed in it
+	s.Add(&r, at(1, 950, 60, 1, 100, 100), at(1, 951, 60, 2, 100, 102))
+	s.Add(&r, at(0, 960, 60, 200, 100, 3, 500), at(0, 960, 60, 200, 100, 3, 3))
+	from, to := Snapshot{Config: Config{OfFlow: true, Dev: "veth0"}},
+		Snapshot{Config: Config{OfFlow: true, Dev: "veth0"}}
+	s.Between(&from, &to)
+	rows, c := Delta(from, to)
+	got := map[string]float64{}
+	for _, m := range rows {
+		got[m.Name] = m.Value
+	}
+	for name, want := range map[string]float64{"netstat_tcp_ext_a": 1 + 1 + 2, "netstat_tcp_ext_b": 3,
+		"netstat_tcp_ext_new": 1, "link_rx_bytes": 23_000, "link_rx_dropped": 23, "softirq_cpu0_net_rx": 5 + 1} {
+		if got[name] != want {
+			t.Errorf("%s: %v, want %v", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"netstat_tcp_ext_reset", "netstat_tcp_curr_estab"} {
+		if _, told := got[name]; told {
+			t.Errorf("%s is told", name)
+		}
+	}
+	if drops := c.Figures().RXDrops; drops == nil || *drops != 23+2 {
+		t.Errorf("drops %v, want 25", drops)
+	}
+	if !slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.Contains(w, "TcpExtReset fell") }) ||
+		slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.Contains(w, "TcpCurrEstab") }) {
+		t.Errorf("%q", c.Warnings)
+	}
+	s.Add(&r, at(0, 960, 60, 0, 0, 0, 0), at(0, 2, 60, 0, 0, 0, 0))
+	from, to = Snapshot{Config: from.Config}, Snapshot{Config: from.Config}
+	s.Between(&from, &to)
+	if _, c := Delta(from, to); c.Figures().RXDrops != nil || !slices.ContainsFunc(c.Warnings,
+		func(w string) bool { return strings.Contains(w, "veth0 was replaced, or its counters were reset") }) {
+		t.Errorf("drops of an interface that was reset: %v, %q", c.Figures().RXDrops, c.Warnings)
+	}
+}
+
+// An interface whose driver counts late tells that nothing was dropped in anybody's turn, and of
+// what was dropped not in whose.
+func TestTurnsOfLateCounters(t *testing.T) {
+	at := func(dropped uint64) Snapshot {
+		return Snapshot{Config: Config{OfFlow: true, Dev: "eth0", DevOfAll: true},
+			Link: &rtnl.Link{Index: 2, Name: "eth0",
+				MTU: 9000, Stats: &rtnl.Stats{RxDropped: dropped, RxBytes: 1e6 * dropped}}}
+	}
+	for _, dropped := range []uint64{0, 3} {
+		from, to := at(5), at(5+dropped)
+		var s TurnSum
+		s.Between(&from, &to)
+		rows, c := Delta(from, to)
+		drops := c.Figures().RXDrops
+		said := slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.Contains(w, "dropped 3 packets") })
+		if told := drops != nil && *drops == 0; told != (dropped == 0) || said == told {
+			t.Errorf("%d dropped: %v, %q", dropped, drops, c.Warnings)
+		}
+		if len(rows) == 0 || slices.ContainsFunc(rows,
+			func(m measure.Metric) bool { return m.Name == "link_rx_bytes" }) ||
+			!slices.ContainsFunc(rows, func(m measure.Metric) bool { return m.Name == "link_mtu" }) {
+			t.Errorf("%+v", rows)
+		}
+	}
+}
+
+// What is read in turns is what is read at the edges of a window, by the same names, and hardly
+// anything is allocated for it.
+func TestTurnReaderCounts(t *testing.T) {
+	r, err := OpenTurns(TurnConfig{Dev: "lo", Within: time.Minute})
+	if err != nil || len(r.Warnings) > 0 {
+		t.Fatal(err, r.Warnings)
+	}
+	defer r.Close()
+	x, err := r.Read(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := ReadNetstat(FS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	irqs, err := ReadSoftirqs(FS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, names := 0, map[string]bool{}
+	for i, c := range r.counts {
+		for _, name := range x.counts[i].words.names {
+			if names[c.of.source+name] = true; c.of.kind == measure.Counter {
+				n++
+				if v, ok := all[name]; !ok || v.Source != c.of.source {
+					t.Errorf("%s of %s is unknown", name, c.of.source)
+				}
+			}
+		}
+	}
+	if n != len(all) {
+		t.Errorf("%d of %d counters", n, len(all))
+	}
+	for _, k := range irqs {
+		for cpu := range k.Runs {
+			if !names[softirqSource+k.Name+" "+strconv.Itoa(cpu)] {
+				t.Errorf("no %s of CPU %d", k.Name, cpu)
+			}
+		}
+	}
+	r.Done(x)
+	if n := testing.AllocsPerRun(20, func() {
+		for _, c := range r.counts {
+			got, err := c.read(r.buf, r.vector())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.spare = append(r.spare, got.v)
+		}
+	}); n > 8 {
+		t.Errorf("%.0f allocations", n)
+	}
+	if r, err := OpenTurns(TurnConfig{Dev: "lo", Within: time.Nanosecond}); err != nil || r.route != nil ||
+		len(r.counts) != 0 || len(r.Warnings) < 4 || !strings.Contains(r.Warnings[0],
+		"the interface is not read in turns") {
+		t.Errorf("%v, %q", err, r.Warnings)
+	}
+}
+
+func TestNumbersOf(t *testing.T) {
+	text := []byte("Tcp: A Max\nTcp: 12 -1\n")
+	w := wordsOf(text)
+	v, same := numbersOf(text, w, nil)
+	if minus1 := ^uint64(0); !same || !slices.Equal(v, []uint64{12, minus1}) ||
+		!slices.Equal(pairNames(bytes.Split(text, []byte("\n"))), []string{"TcpA", "TcpMax"}) {
+		t.Errorf("%v, %v, %q", v, same, w)
+	}
+	for _, other := range []string{"Tcp: A Maxi\nTcp: 12 -1\n", "Tcp: A\nTcp: 12\n", "Tcp: A Max\nTcp: 1 2\nIcmp: X\n",
+		""} {
+		if _, same := numbersOf([]byte(other), w, nil); same {
+			t.Errorf("%q has the same words", other)
+		}
 	}
 }

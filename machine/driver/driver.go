@@ -28,6 +28,11 @@ type Driver struct {
 	Steering
 	Interrupts
 
+	// CountsNow: the interface's counters are of the time when they are read. Those of others come
+	// from the NIC now and then, once a second or when they were last read (bnxt_en:
+	// stats-block-usecs; ice: its service task; mlx5_core: rx_missed_errors, by a work of its own).
+	CountsNow bool
+
 	// CopiesSent: payload that was sent without a copy is copied when it is delivered.
 	// CountsUnsent: tx_dropped counts each frame that it dropped instead of sending it.
 	CopiesSent, CountsUnsent bool

@@ -17,6 +17,7 @@ var gve = Driver{
 		NotQueue0: "gve refuses to stop queue 0 (gve_rx_queue_stop)",
 	},
 	Splitting: Splitting{Split: "yes"},
+	CountsNow: true, // gve_get_stats adds up its rings
 	Rings: Rings{Payload: func(r Sizes, _, bufLen int) (payload, bool) {
 		if r.RXBufLen <= 0 {
 			return payload{}, false

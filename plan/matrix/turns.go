@@ -115,9 +115,11 @@ func (s *Spec) TurnsFit() error {
 	return nil
 }
 
-// unjudgedInTurns are the gates whose counters are of the whole host or interface, and not read in
-// turns.
-var unjudgedInTurns = []string{"throttled", "drops_per_gb", "counters"}
+// unjudgedInTurns are the gates that cannot be judged in turns, and why.
+var unjudgedInTurns = map[string]string{
+	"throttled": "a cgroup's periods are longer than turns, and would be of several cells",
+	"counters":  "what the thread took that reads them is not known without the softirq on top of it",
+}
 
 // gatesFitTurns refuses gates that were asked for and that turns cannot judge by.
 func (s *Spec) gatesFitTurns() error {
@@ -125,9 +127,8 @@ func (s *Spec) gatesFitTurns() error {
 		l := &plan.Limits[i]
 		v := *l.At(&s.Gates)
 		asked := v != nil && (s.Gates.Asks(l.Key) || !l.Marks() && *v != l.Default)
-		if asked && slices.Contains(unjudgedInTurns, l.Key) {
-			return fmt.Errorf("gate %s cannot be judged in turns: its counters would be of all cells of the group: "+
-				"use order: blocks, or leave it out", l.Key)
+		if why := unjudgedInTurns[l.Key]; asked && why != "" {
+			return fmt.Errorf("gate %s cannot be judged in turns: %s: use order: blocks, or leave it out", l.Key, why)
 		}
 	}
 	return nil

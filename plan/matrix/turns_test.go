@@ -87,7 +87,7 @@ func TestTurnsRefused(t *testing.T) {
 		"order: turns\nadaptive: {min: 6, interval: 1%}\n": "adaptive and order: turns",
 		"order: turns\nduration: 1h\n":                     "use longer turns",
 		"order: turns\ngates: {throttled: 1%}\n":           "gate throttled cannot be judged in turns",
-		"order: turns\ngates: {drops_per_gb: 10}\n":        "gate drops_per_gb cannot",
+		"order: turns\ngates: {counters: 2%}\n":            "gate counters cannot be judged in turns",
 		"order: turns\nduration: 290s\nturn: 240ms\n":      "the hosts' clocks part",
 		"order: turns\nport: 65535\n":                      "port 65535: 2 cells",
 		"order: turns\nmessage: 64M\n":                     "uring with a receive buffer of 64 MiB cannot",
@@ -101,10 +101,14 @@ func TestTurnsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "2:8") || !strings.Contains(err.Error(), "udp cannot be measured") {
 		t.Errorf("packets: %v", err)
 	}
-	_, err = Parse("x.yaml", []byte("name: x\norder: turns\ngates: {throttled: off, drops_per_gb: off, "+
-		"temperature_c: 5, foreign_cores: 0.1}\nfactors: {rx: [tcp], tx: [tcp]}\n"))
+	_, err = Parse("x.yaml", []byte("name: x\norder: turns\ngates: {throttled: off, drops_per_gb: 10, "+
+		"counters: off, temperature_c: 5, foreign_cores: 0.1}\nfactors: {rx: [tcp], tx: [tcp]}\n"))
 	if err != nil {
 		t.Errorf("gates that turns can judge by: %v", err)
+	}
+	if _, err = Parse("x.yaml",
+		[]byte("name: x\norder: turns\nprobe: tcp\nfactors: {rx: [tcp], tx: [tcp]}\n")); err != nil {
+		t.Errorf("a probe of the flow's own sockets: %v", err)
 	}
 	a, _ := Parse("x.yaml", []byte("name: x\nfactors: {rx: [tcp], tx: [tcp]}\n"))
 	b, err := Parse("x.yaml", []byte("name: x\norder: blocks\nfactors: {rx: [tcp], tx: [tcp]}\n"))

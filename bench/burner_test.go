@@ -165,6 +165,11 @@ func TestIntegrationBurnerIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for i := range j.Records {
+			if r := &j.Records[i]; r.Verdict != results.OK {
+				t.Logf("start %d of %s: %s: %s", r.Start, r.Cell.ID, r.Verdict, r.Reason)
+			}
+		}
 		return j
 	}
 	var ns float64

@@ -3,6 +3,8 @@
 package bench
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -49,6 +51,47 @@ func TestIntegrationStartsAnew(t *testing.T) {
 	c, err := compare.Within(&set, recs[0].Cell, metrics)
 	if err != nil || len(c.Rows) != 1 || c.Rows[0].Diff.Level != stat.AcrossStarts || c.Rows[0].Diff.StartsA != 6 {
 		t.Errorf("%v: %+v", err, c)
+	}
+}
+
+// An experiment does so where its command wants it; what was stopped goes on with starts of its own,
+// and its link stays.
+func TestIntegrationExperimentStartsAnew(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	text := strings.Replace(strings.Replace(small, "rx: [tcp, uring, devmem]", "rx: [tcp, devmem]", 1),
+		"repetitions: 2", "repetitions: 6", 1)
+	e := experiment(t, text)
+	e.StartsAnew = true
+	ctx, cancel := context.WithCancelCause(t.Context())
+	e.Progress = &heard{onBegin: func(n int) {
+		if n == 3 { // a warm-up and two blocks were made
+			cancel(errors.New("enough"))
+		}
+	}}
+	if _, err := e.Run(ctx); err == nil {
+		t.Fatal("it was not stopped")
+	}
+	e.Begin, e.Progress = Resume, &heard{}
+	if _, err := e.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j, _ := kept(t, e.Dir)
+	seen, sessions := map[int]bool{}, map[string]bool{}
+	for _, r := range j.Records {
+		switch {
+		case r.Warmup && r.Start != 0:
+			t.Errorf("a warm-up is of start %d", r.Start)
+		case r.Warmup || r.Cell.RX != "tcp":
+		case r.Start != r.Rep+1 || seen[r.Start] || r.Verdict == results.Failed:
+			t.Errorf("repetition %d is of start %d: %s %s", r.Rep, r.Start, r.Verdict, r.Reason)
+		default:
+			seen[r.Start], sessions[r.SessionID] = true, true
+		}
+	}
+	if len(seen) != 6 || len(sessions) != 2 {
+		t.Errorf("starts %v in sessions %v", seen, sessions)
 	}
 }
 

@@ -24,7 +24,8 @@ import (
 //
 // An agent holds the settings of its host, and takes them back at its end. Where that resets the
 // queues of an interface, a start would not be the same machine any more, and its first run would
-// meet rings that have just been filled. A command that leads to a host may queue for it.
+// meet rings that have just been filled; and memory for huge pages is not found each time. A
+// command that leads to a host may queue for it.
 func (e *Experiment) startsAnew(st *stage, missing func(plan.Cell) *Missing) (anew bool, why string) {
 	s := e.Spec
 	switch {
@@ -40,13 +41,14 @@ func (e *Experiment) startsAnew(st *stage, missing func(plan.Cell) *Missing) (an
 		}
 	}
 	if names := st.resetting(missing); names != nil {
-		return false, "their settings would be restored and set again, which resets queues (" +
-			shortList(names) + ")"
+		return false, "their settings would be restored and set again, which resets queues, or needs memory in " +
+			"one piece (" + shortList(names) + ")"
 	}
 	return true, ""
 }
 
-// resetting lists the settings of a plan whose change resets the queues of an interface.
+// resetting lists the settings of a plan whose change resets the queues of an interface, or needs
+// memory in one piece.
 func (st *stage) resetting(missing func(plan.Cell) *Missing) (names []string) {
 	for _, c := range st.spec.Cells {
 		if missing(c) != nil {
@@ -56,7 +58,8 @@ func (st *stage) resetting(missing func(plan.Cell) *Missing) (names []string) {
 		for i, of := range []plan.Settings{sut, tg} {
 			for _, x := range of.Wanted() {
 				name := []string{"SUT", "TG"}[i] + ": " + plaintext.Line(x.Name)
-				if !x.OfHost() && st.opt.found[i].resets("dev: "+x.Name) && !slices.Contains(names, name) {
+				resets := !x.OfHost() && st.opt.found[i].resets("dev: "+x.Name)
+				if (resets || strings.HasSuffix(x.Name, "hugepages")) && !slices.Contains(names, name) {
 					names = append(names, name)
 				}
 			}

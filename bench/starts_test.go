@@ -54,8 +54,8 @@ func TestIntegrationStartsAnew(t *testing.T) {
 	}
 }
 
-// An experiment does so where its command wants it; what was stopped goes on with starts of its own,
-// and its link stays.
+// An experiment does so where its command wants it; what was stopped goes on with starts of its
+// own, and its link stays.
 func TestIntegrationExperimentStartsAnew(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces")
@@ -112,6 +112,8 @@ func TestStartsAnew(t *testing.T) {
 		{"power", "repetitions: 6\n", "netns", "veth", true, true, false, "meters"},
 		{"by a command", "repetitions: 6\n", "exec", "veth", false, true, false, "by a command"},
 		{"a ring of mlx5", "repetitions: 6\nsut: {settings: {rx_ring: 4096}}\n", "ssh", "mlx5_core", false, true, false, "ring rx"},
+		{"huge pages", "repetitions: 6\nsut: {settings: {hugepages: 64}}\n", "ssh", "mlx5_core", false, true, false,
+			"nr_hugepages"},
 		{"a sysctl beside it", "repetitions: 6\nsut: {settings: {sysctl: {net.ipv4.tcp_slow_start_after_idle: 0}}}\n", "ssh", "mlx5_core", false,
 			true, true, ""},
 	} {

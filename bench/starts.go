@@ -75,8 +75,7 @@ func (e *Experiment) foretellStarts(st *stage, missing func(plan.Cell) *Missing,
 		say("the agents are started once, because " + why + ": verdicts hold within this start (replays: 6 starts " +
 			"them six times)")
 	case anew:
-		say(fmt.Sprintf("the agents are started anew for each of %d blocks: verdicts hold across these starts",
-			e.Spec.Repetitions))
+		say("the agents are started anew for each block: verdicts hold across starts")
 	}
 }
 

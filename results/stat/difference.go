@@ -69,6 +69,9 @@ func (d *Difference) Choose(level float64) {
 	d.test(strata)
 }
 
+// InTurns reports whether P is of pairs within starts.
+func (d *Difference) InTurns() bool { return d.inTurns != nil && len(d.strata) == len(d.inTurns) }
+
 // Weight returns the share of the level that a figure's pair of cells has when all that can be
 // decided is, for what is said of those without a verdict ([Questions.Decide]).
 func (d *Difference) Weight() float64 { return d.weight }

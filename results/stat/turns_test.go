@@ -43,7 +43,7 @@ func TestChoose(t *testing.T) {
 	} {
 		d := Contrast(a, x.b, Between{})
 		d.Choose(x.level)
-		if !near(d.Least, x.least) || d.Level != AcrossStarts {
+		if !near(d.Least, x.least) || d.Level != AcrossStarts || d.InTurns() != (x.least == within) {
 			t.Errorf("%s: least p %g, want %g, %s", x.name, d.Least, x.least, d.Level)
 		}
 	}

@@ -4,8 +4,8 @@ package compare
 
 import "testing"
 
-// Of cells with paces each comparison that was declared asks one thing: at a pace what it takes, and
-// else how much is delivered. Without paces both count.
+// Of cells with paces each comparison that was declared asks one thing: at a pace what it takes,
+// and else how much is delivered. Without paces both count.
 func TestOneQuestionEach(t *testing.T) {
 	at := tcp
 	at.PacePercent = 50

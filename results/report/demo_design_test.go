@@ -150,6 +150,13 @@ func (d *design) read(j results.Journal) (x heardOf) {
 			x.wrong = append(x.wrong, f.Sentence)
 		}
 	}
+	for _, s := range sum.Answer.Sentences {
+		for _, v := range s.StandsOn {
+			if v.Verdict == "lower" && d.rate == 1 && d.cost == 1 {
+				x.wrong = append(x.wrong, s.Text)
+			}
+		}
+	}
 	for i := range sum.Compared.Rows { // what the tables say, and what is not among the sentences
 		r := &sum.Compared.Rows[i]
 		differs := r.B.RX == "uring" && (isPaced(&r.B) && d.cost != 1 || !isPaced(&r.B) && (d.rate != 1 || d.cost != 1))

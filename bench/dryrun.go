@@ -75,6 +75,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	if hostErr != nil {
 		return nil
 	}
+	e.foretellStarts(st, p.missing, paragraph(w, "how far verdicts hold"))
 	return st.checkCPUs()
 }
 

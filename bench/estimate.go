@@ -48,7 +48,7 @@ func (s *Session) made(plan []matrix.Run) (out []matrix.Run) {
 func (s *Session) countRests(planned []matrix.Run) (n, anew int) {
 	known := map[plan.CellKey]inForce{} // a plan has far more runs than cells
 	var last inForce
-	rested, replay := false, 0
+	rested, replay, rep := false, 0, 0
 	for left := s.made(planned); len(left) > 0; left = left[len(matrix.Start(left)):] {
 		p := left[0] // and those that are made together with it
 		k := p.Cell.Key()
@@ -57,7 +57,7 @@ func (s *Session) countRests(planned []matrix.Run) (n, anew int) {
 			set.sut, set.tg = settingsOf(s.Runner.optionsOf(p.Cell), p.Cell)
 			known[k] = set
 		}
-		rested = rested && p.Replay == replay // another one has other agents
+		rested = rested && p.Replay == replay && !(s.StartsAnew && p.Rep != rep) // else it has other agents
 		switch {
 		case p.Warmup:
 		case !rested:
@@ -67,7 +67,7 @@ func (s *Session) countRests(planned []matrix.Run) (n, anew int) {
 		default:
 			n++
 		}
-		rested, last, replay = !p.Warmup, set, p.Replay
+		rested, last, replay, rep = !p.Warmup, set, p.Replay, p.Rep
 	}
 	return n, anew
 }

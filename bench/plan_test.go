@@ -65,7 +65,7 @@ func TestDemoTimesInTurns(t *testing.T) {
 	for _, x := range []struct {
 		cells, starts int
 		asked, want   time.Duration
-	}{{5, 8, 0, 640 * time.Millisecond}, {7, 8, 0, 400 * time.Millisecond}, {2, 2, 0, maxTurnsWindow},
+	}{{5, 10, 0, 560 * time.Millisecond}, {7, 10, 0, 360 * time.Millisecond}, {2, 2, 0, maxTurnsWindow},
 		{7, 100, 0, 160 * time.Millisecond}, {7, 8, 3 * time.Second, 3 * time.Second}} {
 		var runs []matrix.Run
 		for rep := range x.starts {
@@ -78,8 +78,8 @@ func TestDemoTimesInTurns(t *testing.T) {
 			t.Errorf("%d starts of %d cells, %v asked: %v, want %v", x.starts, x.cells, x.asked, o.Duration, x.want)
 		}
 		s := Session{Runner: &Runner{Opt: o}}
-		if all := s.estimate(runs); all > demoTime && o.Duration > 4*2*o.Turn && x.asked == 0 ||
-			x.want < maxTurnsWindow && x.want > 4*2*o.Turn && all < demoTime*9/10 {
+		if all := s.estimate(runs); all > turnsTime && o.Duration > 4*2*o.Turn && x.asked == 0 ||
+			x.want < maxTurnsWindow && x.want > 4*2*o.Turn && all < turnsTime*9/10 {
 			t.Errorf("%d starts of %d cells take %v", x.starts, x.cells, all)
 		}
 		for _, drain := range []time.Duration{leastDrain, turnDrains, 20 * time.Millisecond} {

@@ -35,6 +35,8 @@ type Policy struct {
 	// Alone: its runs are of no comparison. One that something else spoilt is made again alone, and
 	// at once, not with its block.
 	Alone bool
+	// StartsAnew has the agents started anew for each block, where nothing is lost by it.
+	StartsAnew bool
 	// RequireVerdict refuses a plan whose comparisons no data could give a verdict.
 	RequireVerdict bool
 	// TGAddr is an address that the TG must have on the interface by which it reaches the SUT; "":

@@ -77,7 +77,9 @@ func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparison
 			leaders++
 		}
 	}
-	shares[0], shares[1], _ = compare.Shares(declared, n[0] > 0 && n[1] > 0, leaders > 1)
+	// Of cells with paces there are figures that do not come first.
+	paces := declared && slices.ContainsFunc(s.Cells, func(c plan.Cell) bool { return c.Paced() && !c.LossFree })
+	shares[0], shares[1], _ = compare.Shares(declared, n[0] > 0 && (n[1] > 0 || paces), leaders > 1)
 	for tier := range n {
 		if n[tier] == 0 {
 			continue
@@ -90,8 +92,11 @@ func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparison
 		if share == 0 {
 			share = 1 // where all that comes first is decided
 		}
-		out = append(out, comparisons{name, strings.Join(factors[tier], ", "), share,
-			stat.NewReach(leastRuns(s), n[tier]).With(share)})
+		reach := stat.NewReach(leastRuns(s), n[tier]).With(share)
+		if s.TurnLength() > 0 {
+			reach = reach.InTurns()
+		}
+		out = append(out, comparisons{name, strings.Join(factors[tier], ", "), share, reach})
 	}
 	return out, unmatched, uncounted
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "agent" {
 		if os.Getenv(addedModeEnv) != "" {
 			modes.All = append(modes.All, added())
+		}
+		if ns, err := strconv.ParseFloat(os.Getenv(burnEnv), 64); err == nil {
+			modes.All = append(modes.All, burnt(ns))
 		}
 		if os.Getenv(fatAgentEnv) != "" {
 			beFatAgent()

@@ -42,6 +42,7 @@ type Runner struct {
 	// how long what is under way at a turn's end takes to arrive, by the numbers of the groups
 	drains map[int]time.Duration
 	seq    int
+	start  int                // of the agents, from 1, where they are started anew for each block; else 0
 	now    inForce            // what is set on the hosts
 	lost   map[*host.Host]int // runs on end in which its agent was lost
 }
@@ -90,7 +91,8 @@ func (r *Runner) optionsOf(c plan.Cell) Options {
 func (r *Runner) record(p matrix.Run) results.Record {
 	rec := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("%s-%05d", r.Session, r.seq),
 		SessionID: r.Session,
-		Cell:      r.Opt.noted(p.Cell), Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup, Try: p.Try}
+		Cell:      r.Opt.noted(p.Cell), Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup, Try: p.Try,
+		Start: r.start}
 	r.seq++
 	rec.SUT = results.Host{Name: r.SUT.Spec.Name, Env: r.SUT.Info.Env}
 	rec.TG = results.Host{Name: r.TG.Spec.Name, Env: r.TG.Info.Env}

@@ -52,6 +52,8 @@ type Session struct {
 	LossFree matrix.LossFree
 	// Gates judge each run, beside what the ends find.
 	Gates plan.Gates
+	// StartsAnew: the agents are started anew for each block.
+	StartsAnew bool
 	// Until is when the plan has to be over: no run begins that would not be, nor a trial of a
 	// search, which then is given up. Zero: whenever.
 	Until time.Time
@@ -95,6 +97,9 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	for left := plan; len(left) > 0; {
 		block := s.Again.block(left)
 		left = left[len(block):]
+		if err := s.anew(ctx, plan, block[0]); err != nil {
+			return recs, err
+		}
 		count, err := s.Again.play(block, s.Gates.Replacements(), s.repeat, turn)
 		if err != nil {
 			return recs, err

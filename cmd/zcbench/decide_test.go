@@ -173,7 +173,7 @@ func TestDemoPlan(t *testing.T) {
 	} {
 		var f decideFlags
 		cmd := &cobra.Command{Use: "demo"}
-		f.define(cmd, 0, "out")
+		f.define(cmd, 0, ownStarts, "out")
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestDemoPlan(t *testing.T) {
 	} {
 		var f decideFlags
 		cmd := &cobra.Command{Use: x.name}
-		f.define(cmd, 0, "out")
+		f.define(cmd, 0, ownStarts, "out")
 		f.Spec.SUT.Host, f.Spec.TG.Host = "netns:a", "netns:b"
 		if err := cmd.ParseFlags(strings.Fields(x.args)); err != nil {
 			t.Fatal(err)

@@ -72,7 +72,7 @@ do (docs/output.md).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	f.define(cmd, 0, "out/demo")
+	f.define(cmd, 0, ownStarts, "out/demo")
 	fs := cmd.Flags()
 	fs.Lookup("duration").DefValue = ""
 	fs.Lookup("turn").DefValue = ""
@@ -117,7 +117,7 @@ broke a check or a limit of --gate, or nothing was learnt, 2 wrong usage or inpu
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	f.define(cmd, hostWindow, "out/decide")
+	f.define(cmd, hostWindow, hostStarts, "out/decide")
 	fs := cmd.Flags()
 	fs.IntSliceVar(&f.flows, "flows", usualFlows, "numbers of flows to compare all with, each on a CPU of its own")
 	fs.BoolVar(&f.dry, "dry-run", false,
@@ -134,6 +134,10 @@ broke a check or a limit of --gate, or nothing was learnt, 2 wrong usage or inpu
 // rate besides capacity.
 const hostWindow = 2 * time.Second
 
+// How many fresh starts there are: as many as decide what is asked, by pairs within a start
+// (docs/statistics.md). Between hosts more is asked, of more modes.
+const ownStarts, hostStarts = 10, 12
+
 var usualFlows, usualPaces = []int{1, 4}, []int{25, 50, 75}
 
 // ownTurn is short beside how long a virtual machine is fast or slow: docs/statistics.md.
@@ -145,9 +149,9 @@ const ownTurn = 20 * time.Millisecond
 const ownBuffer = 2 << 20
 
 // define adds the flags that both commands have.
-func (f *decideFlags) define(cmd *cobra.Command, window time.Duration, out string) {
+func (f *decideFlags) define(cmd *cobra.Command, window time.Duration, starts int, out string) {
 	spec := matrix.New()
-	spec.Repetitions, spec.Duration = 8, window
+	spec.Repetitions, spec.Duration = starts, window
 	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "repetitions", "seed", "order",
 		"turn", "rest", "sample_interval", "stall")
 	f.Cell.Congestion = "cubic" // whatever the hosts' default is

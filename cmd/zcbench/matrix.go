@@ -86,7 +86,8 @@ type matrixFlags struct {
 
 // policy plays a file's plan as it is, or goes on with it.
 func (f *matrixFlags) policy() bench.Policy {
-	p := bench.Policy{Shape: matrix.Shape{HWGRO: true}, TrustFile: f.trust, RequireVerdict: f.verdict}
+	p := bench.Policy{Shape: matrix.Shape{HWGRO: true}, TrustFile: f.trust, RequireVerdict: f.verdict,
+		StartsAnew: true}
 	switch {
 	case f.force:
 		p.Begin = bench.ResumeChanged

@@ -142,7 +142,8 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 
 // policy plays the plan of a folder as it was played, and says in what the hosts differ.
 func (f *rerunFlags) policy(dir string, played *matrix.Played) bench.Policy {
-	return bench.Policy{Shape: played.Shape, Before: &bench.Before{Dir: dir}, TrustFile: f.trust}
+	return bench.Policy{Shape: played.Shape, Before: &bench.Before{Dir: dir}, TrustFile: f.trust,
+		StartsAnew: true}
 }
 
 // outAgain chooses the folder for the results where none is named: in the working folder, for DIR

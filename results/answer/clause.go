@@ -210,11 +210,13 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 		if iv := interval(ratio); iv != "" {
 			c.text += " " + iv
 		}
+		t.delayed(&c, q, of, ", with a p99 of delivery of %s")
 	case q.cost:
 		amount := map[bool]string{true: "less", false: "more"}[isGood]
 		c.text = fmt.Sprintf("%s%s (%s)", t.says(fmt.Sprintf("takes %s %s %s", share(of), amount, q.less), "than",
 			goesOn),
 			forWork(q, of), list)
+		t.delayed(&c, q, of, ", with a p99 of delivery of %s")
 	case atLeast:
 		c.text, c.alone = s.leastOf(t, of, isGood), true
 	default:
@@ -332,6 +334,7 @@ func (s *shortener) alike(t *topic, q *question, of []told, goesOn bool) (c clau
 		who = "the two"
 	}
 	c.text = fmt.Sprintf("%s differ by less than %g %% %s", who, 100*margin, in(q, of))
+	t.delayed(&c, q, of, t.delayOfB())
 	return c
 }
 
@@ -357,6 +360,7 @@ func (s *shortener) bounded(t *topic, q *question, of []told, goesOn bool) (c cl
 		if !goesOn {
 			c.text += ", and which is better is not told"
 		}
+		t.delayed(&c, q, of, t.delayOfB())
 	case !goesOn && !q.cost:
 		return s.fewRuns(t, q, of)
 	case !goesOn:

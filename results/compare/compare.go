@@ -254,7 +254,7 @@ type Row struct {
 	declared bool    // the plan says which comparisons count
 	main     bool    // it is among those that come first
 	tests    int     // pairs that share the level with its own
-	own      float64 // the share of the level that its figure has from the beginning
+	own      float64 // the share of the level that its figure has when all is decided
 }
 
 // Result is a comparison.
@@ -511,8 +511,11 @@ func SameBoots(runs []stat.Run) []stat.Run {
 // its journal began with: the count of repetitions goes on through sessions that resumed it and
 // through replays, so that the blocks are the journal's. "": the run's own session counts.
 func RunOf(r *results.Record, v float64, journal string) stat.Run {
-	return stat.Run{Value: v, Boot: bootsOf(r), Session: cmp.Or(journal, r.SessionID), Rep: r.Rep,
-		Start: startOf(r)}
+	run := stat.Run{Value: v, Boot: bootsOf(r), Session: cmp.Or(journal, r.SessionID), Rep: r.Rep, Start: startOf(r)}
+	if r.Turns != nil {
+		run.Together = r.StartUTCNs // one for all that take turns
+	}
+	return run
 }
 
 // startOf names the start of the agents that a run was made by: each session has one of its own, a

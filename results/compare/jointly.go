@@ -5,6 +5,7 @@ package compare
 import (
 	"slices"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -22,6 +23,36 @@ func pointers(rows []Row) (out []*Row) {
 var core = map[string]bool{"throughput_gbps": true, "packets_per_s": true, "transactions_per_s": true,
 	"ns_per_kb": true, "ns_per_packet": true, "cpu_us_per_transaction": true, "cycles_per_byte": true,
 	"roi_cpu_total": true}
+
+// rates are those of them that say how much was delivered, and prices those that say what it took.
+var (
+	rates  = map[string]bool{"throughput_gbps": true, "packets_per_s": true, "transactions_per_s": true}
+	prices = map[string]bool{"ns_per_kb": true, "ns_per_packet": true, "cpu_us_per_transaction": true}
+)
+
+// counts reports whether a figure of a comparison that the plan declares comes first. Where cells
+// have paces each is asked one thing: at a pace, which both hold, what it takes, and else how much
+// can be delivered. A price at unequal rates has no verdict, and a rate that was asked for is no
+// finding.
+func (r *Row) counts(paces bool) bool {
+	switch {
+	case r.Exploratory:
+		return false
+	case r.Factor == "tx" && ofSender[r.Metric]:
+		return !paces || r.paced()
+	case !paces:
+		return core[r.Metric]
+	case r.paced():
+		return r.Factor != "tx" && prices[r.Metric]
+	}
+	return rates[r.Metric]
+}
+
+// paced reports whether both cells of a row were to keep to a rate.
+func (r *Row) paced() bool {
+	keeps := func(c *plan.Cell) bool { return c.Paced() && !c.LossFree }
+	return keeps(&r.A) && keeps(&r.B)
+}
 
 // ofSender is what sending took: the price of a comparison of senders.
 var ofSender = map[string]bool{"tg_ns_per_kb": true, "tg_ns_per_packet": true, "tg_cpu_us_per_transaction": true}
@@ -45,13 +76,14 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 		pair  int
 		first bool
 	}
+	paces := slices.ContainsFunc(rows, (*Row).paced)
 	at := map[pair]int{}
 	var q stat.Questions
 	var each [2][][]*Row
 	for _, r := range rows {
 		r.main = !r.Exploratory && (first == "" || r.Factor == first)
 		if r.declared {
-			r.main = !r.Exploratory && (core[r.Metric] || r.Factor == "tx" && ofSender[r.Metric])
+			r.main = r.counts(paces)
 		}
 		if !r.asks() {
 			r.Diff.Adjusted = 1
@@ -91,7 +123,7 @@ func decide(rows []*Row, ranked bool) stat.Rest {
 		if share == 0 {
 			share = 1 // where all that comes first is decided
 		}
-		r.tests, r.own = max(1, pairs), min(share, 1-q.ForRest)/float64(max(1, pairs))
+		r.tests, r.own = max(1, pairs), r.Diff.Weight()
 		if i, ok := at[pair{r.from, r.pair, r.main}]; ok {
 			n := 0
 			for _, x := range each[map[bool]int{true: 0, false: 1}[r.main]][i] {
@@ -163,9 +195,9 @@ func (r *Row) asks() bool {
 func (r *Row) bounds() bool { return !r.of.ofReturn() && r.Metric != "cycles_per_byte" }
 
 // Bounds returns the interval of the ratio of a row without a verdict, by the share of the level
-// that its figure has from the beginning, without what decided pairs pass on: in at most 5 % of
-// reports any such interval leaves out what is so. nil: so few runs give none, or something else
-// than the two is in the figures.
+// that its figure has, with what decided pairs passed on (as Strassburger and Bretz do with Holm's
+// method, 2008): in at most 5 % of reports any such interval leaves out what is so. nil: so few
+// runs give none, or something else than the two is in the figures.
 func (r *Row) Bounds() *stat.Ratio {
 	if r.Verdict != Unsure || r.AtLimit != "" || r.Work != "" || r.Other != "" || r.OtherClass != "" || r.Mixed() ||
 		r.OffClocks || r.ByClocks || r.own == 0 || !r.bounds() || !r.asks() {

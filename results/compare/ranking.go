@@ -111,6 +111,10 @@ func (c *Ranking) correct(rest stat.Rest, rankings int) {
 	}
 }
 
+// usualRankings is how many rankings share what they have, by which a test is chosen: throughput,
+// per core, and these with power.
+const usualRankings = 4
+
 // Leads returns by how much p is corrected for that one of so many cells leads, and for that one is
 // above another.
 func Leads(cells int) (all, one float64) {
@@ -185,6 +189,8 @@ func (c *Ranking) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 	if r.Instruments != "" {
 		r.Diff.Ratio = nil
 	}
+	leads, _ := Leads(tests + 1)
+	r.Diff.Choose(stat.Alpha * forRankings / (usualRankings * leads))
 	r.Reach = stat.ReachOf(&r.Diff, tests)
 	r.Spread = stat.SpreadOf(ofFirst, runs)
 	if r.Standing = cell.Standing(c.First); !c.Metric.capacity {

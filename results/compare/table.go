@@ -105,8 +105,15 @@ func (r *Result) Method() (lines []string) {
 	}
 	blocked := has(func(row *Row) bool { return row.Diff.Pairs > 0 })
 	if blocked {
+		of := []string(nil)
+		if has(func(row *Row) bool { return row.Diff.Pairs > 0 && !row.Diff.InTurns() }) {
+			of = append(of, "p comes from ranks permuted within pairs of blocks")
+		}
+		if has(func(row *Row) bool { return row.Diff.InTurns() }) {
+			of = append(of, "p of two that took turns comes from these ranks, too")
+		}
 		lines = append(lines, "B/A and its 95 % interval come from runs of the same block (Hodges-Lehmann; "+
-			"Wilcoxon's signed ranks); p comes from ranks permuted within pairs of blocks.")
+			"Wilcoxon's signed ranks); "+strings.Join(of, "; ")+".")
 	}
 	if has(func(row *Row) bool { return row.Diff.Pairs == 0 }) {
 		plain := "B/A is the ratio of medians, its 95 % interval a bootstrap; p comes from Mann-Whitney's U."

@@ -230,6 +230,9 @@ func permuteNormal(strata []stratum, ranks []int) float64 {
 	return math.Erfc(math.Abs(at-mean) / math.Sqrt(2*variance))
 }
 
+// leastInTurns returns the smallest p of n starts in which two cells took turns.
+func leastInTurns(n int) float64 { return min(1, math.Ldexp(2, -n)) }
+
 // leastBlocked returns the smallest p of n runs of each of two cells in pairs of blocks: there are
 // six ways to deal two and two, and two if the last block has no partner.
 func leastBlocked(n int) float64 {

@@ -79,7 +79,9 @@ type tier struct {
 // mostJointly is of how many pairs the figures are corrected together; of more, by Holm.
 const mostJointly = 2000
 
-func newTier(each [][]*Difference) (t tier) {
+// newTier makes a tier of pairs that have a share of the level together.
+func newTier(each [][]*Difference, share float64) (t tier) {
+	var pairs [][]*Difference
 	for _, ds := range each {
 		var tested []*Difference
 		for _, d := range ds {
@@ -87,8 +89,13 @@ func newTier(each [][]*Difference) (t tier) {
 				tested = append(tested, d)
 			}
 		}
-		if tested == nil {
-			continue
+		if tested != nil {
+			pairs = append(pairs, tested)
+		}
+	}
+	for _, tested := range pairs {
+		for _, d := range tested {
+			d.Choose(Alpha * share / float64(len(pairs)))
 		}
 		var p []float64
 		if len(each) <= mostJointly {
@@ -124,21 +131,33 @@ func (t *tier) next(weight float64) float64 {
 	return t.last[t.gone] / weight
 }
 
-// settle writes the corrected p into the figures.
+// settle writes the corrected p into the figures, and what their pairs have of the level: a pair
+// that is left has what those that are decided passed on.
 func (t *tier) settle() {
+	left := Rest{t.steps}.Weight()
 	for i, ds := range t.each {
+		weight := left
+		if adjust(t.steps, slices.Max(t.p[i])) < Alpha {
+			weight = t.steps[0].weight
+		}
 		for k, d := range ds {
-			d.Adjusted = adjust(t.steps, t.p[i][k])
+			d.Adjusted, d.weight = adjust(t.steps, t.p[i][k]), weight
 		}
 	}
 }
 
+func anyTestable(pairs [][]*Difference) bool {
+	return slices.ContainsFunc(pairs, func(ds []*Difference) bool {
+		return slices.ContainsFunc(ds, (*Difference).Testable)
+	})
+}
+
 // Decide corrects the p of all figures, and returns what is left.
 func (q Questions) Decide() Rest {
-	main, others := newTier(q.Main), newTier(q.Others)
-	if len(main.last) == 0 { // there is nothing that comes first
+	if !anyTestable(q.Main) { // there is nothing that comes first
 		q.ForOthers, q.ForMain = q.ForOthers+q.ForMain, 0
 	}
+	main, others := newTier(q.Main, q.ForMain), newTier(q.Others, q.ForOthers)
 	var rest Rest
 	for level := 0.0; ; {
 		ofMain := q.ForMain

@@ -38,8 +38,12 @@ type Difference struct {
 	ofStarts bool      // starts stand for their runs
 	where    uint64    // of which runs
 	strata   []stratum // that P is of; nil: it is by t, or there is none
-	t        *student
-	shift    float64 // of the logarithms, that t tests
+	// inTurns are the pairs of a start, where both took turns in each; ofPairs the strata of pairs
+	// of starts: see [Difference.Choose].
+	inTurns, ofPairs []stratum
+	weight           float64 // of the level, that its pair has when all is decided
+	t                *student
+	shift            float64 // of the logarithms, that t tests
 }
 
 // test computes P from strata, of logarithms.
@@ -48,6 +52,29 @@ func (d *Difference) test(strata []stratum) {
 	d.P, d.Least = permuteBlocks(strata)
 	d.Adjusted = d.P
 }
+
+// Choose takes the test that can decide at a level, where two took turns in each start: what starts
+// differ by is the same for both, and in it is nothing but who is who. So the names are dealt anew
+// within starts, which is Wilcoxon's test of the ratios. Its smallest p is not small (2 of 2^n): if
+// it cannot get below the level, they are dealt within pairs of starts. Only how many runs and
+// comparisons there are counts, not what was measured.
+func (d *Difference) Choose(level float64) {
+	if d.inTurns == nil {
+		return
+	}
+	strata := d.ofPairs
+	if leastInTurns(len(d.inTurns)) < level {
+		strata = d.inTurns
+	}
+	d.test(strata)
+}
+
+// InTurns reports whether P is of pairs within starts.
+func (d *Difference) InTurns() bool { return d.inTurns != nil && len(d.strata) == len(d.inTurns) }
+
+// Weight returns the share of the level that a figure's pair of cells has when all that can be
+// decided is, for what is said of those without a verdict ([Questions.Decide]).
+func (d *Difference) Weight() float64 { return d.weight }
 
 // Sign is what a difference amounts to.
 type Sign int

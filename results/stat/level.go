@@ -17,6 +17,9 @@ type Run struct {
 	Rep     int // which repetition of its cell: every cell comes once in a block
 	// Start tells the starts of the agents of a session apart; "": a session has one.
 	Start string
+	// Together tells apart what was open at once and took turns: whatever the machine did
+	// meanwhile, it did to all of it. 0: the run was made by itself.
+	Together int64
 }
 
 // Between is how far apart figures are between boots, and between starts of one boot, as somebody

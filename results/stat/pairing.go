@@ -29,10 +29,34 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 	if pairs.HasInterval() {
 		d.Ratio.Lo, d.Ratio.Hi = &pairs.Lo, &pairs.Hi
 	}
+	if inTurns(theirs, ours) {
+		d.inTurns = pairsOf(theirs, ours)
+	}
 	a, b = ofBoth(a, b)
 	d.test(strataOf(a, b, pairOfBlocks))
+	d.ofPairs = d.strata
 	d.warnFew()
 	return d, true
+}
+
+// inTurns reports whether the two of each pair took turns.
+func inTurns(a, b []Run) bool {
+	for i := range a {
+		if a[i].Together == 0 || a[i].Together != b[i].Together {
+			return false
+		}
+	}
+	return true
+}
+
+// pairsOf makes a stratum of each pair: what is permuted is its sign.
+func pairsOf(a, b []Run) []stratum {
+	la, lb := logsOf(a), logsOf(b)
+	out := make([]stratum, len(la))
+	for i := range la {
+		out[i] = stratum{a: la[i : i+1 : i+1], b: lb[i : i+1 : i+1]}
+	}
+	return out
 }
 
 // pairOfBlocks reduces a run to what tells pairs of blocks apart.

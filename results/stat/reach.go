@@ -21,7 +21,16 @@ type Reach struct {
 	// that do not overlap.
 	LeastP float64 `json:"least_p"`
 
-	share float64 // of the level that the comparisons have together; 0: all
+	share   float64 // of the level that the comparisons have together; 0: all
+	inTurns bool    // pairs are within a start
+}
+
+// InTurns returns the reach of comparisons of cells that take turns: see [Difference.Choose].
+func (r Reach) InTurns() Reach {
+	if least := leastInTurns(r.Runs); least < r.alpha() {
+		r.inTurns, r.LeastP = true, min(1, least*Alpha/r.alpha())
+	}
+	return r
 }
 
 // With returns the reach of the comparisons if they have only a share of the level together.
@@ -61,7 +70,7 @@ func (r Reach) Finds() (sd float64, ok bool) {
 	}
 	lo, hi := 0.0, 16.0
 	for hi-lo > 0.005 {
-		if mid := (lo + hi) / 2; powerOf(r.Runs, mid, alpha) >= Power {
+		if mid := (lo + hi) / 2; r.powerOf(mid) >= Power {
 			hi = mid
 		} else {
 			lo = mid
@@ -76,7 +85,7 @@ func (r Reach) finds(sd float64) bool {
 	if r.Runs > simulatedRuns {
 		return r.Attainable() && farFindable(r.Runs, alpha) <= sd
 	}
-	return r.Attainable() && powerOf(r.Runs, sd, alpha) >= Power
+	return r.Attainable() && r.powerOf(sd) >= Power
 }
 
 // Attainable reports whether any data could give a verdict.
@@ -129,27 +138,32 @@ const trials = 500
 type powerKey struct {
 	n         int
 	sd, alpha float64
+	inTurns   bool
 }
 
 var powers sync.Map // powerKey -> float64: a plan asks for several families alike
 
-// powerOf returns the chance that n runs of each get a verdict at level alpha on a difference of so
-// many standard deviations, without drift. It simulates each case once.
-func powerOf(n int, sd, alpha float64) float64 {
-	key := powerKey{n, sd, alpha}
+// powerOf returns the chance that the runs get a verdict on a difference of so many standard
+// deviations, without drift. It simulates each case once.
+func (r Reach) powerOf(sd float64) float64 {
+	key := powerKey{r.Runs, sd, r.alpha(), r.inTurns}
 	if p, ok := powers.Load(key); ok {
 		return p.(float64)
 	}
-	p := simulatePower(n, sd, alpha)
+	p := key.simulate()
 	powers.Store(key, p)
 	return p
 }
 
-func simulatePower(n int, sd, alpha float64) float64 {
+func (key powerKey) simulate() float64 {
+	n, sd, alpha, each := key.n, key.sd, key.alpha, 2
+	if key.inTurns {
+		each = 1
+	}
 	rng := rand.New(rand.NewPCG(1947, uint64(n)))
 	found := 0
 	ours, theirs := make([]float64, n), make([]float64, n)
-	strata := make([]stratum, (n+1)/2)
+	strata := make([]stratum, (n+each-1)/each)
 	const cv = 0.001 // as logarithms the runs are normal, too
 	for range trials {
 		for i := range strata {
@@ -158,7 +172,7 @@ func simulatePower(n int, sd, alpha float64) float64 {
 		for i := range n {
 			x, y := cv*rng.NormFloat64(), cv*(sd+rng.NormFloat64())
 			theirs[i], ours[i] = math.Exp(x), math.Exp(y)
-			s := &strata[i/2]
+			s := &strata[i/each]
 			s.a, s.b = append(s.a, x), append(s.b, y)
 		}
 		if p, _ := permuteBlocks(strata); p < alpha && Pairs(ours, theirs).Lo > 1 {

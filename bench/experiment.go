@@ -23,6 +23,7 @@ type Experiment struct {
 	ToolVersion string
 	Progress    Progress
 	Policy
+	OrderLine string // says which order the plan has, and why, for DryRun; "": nobody chose
 
 	// StartPower begins to measure power; nil: it is not measured.
 	StartPower func(*Runner) (*PowerMeter, error)

@@ -102,6 +102,11 @@ All flows of a group are open together and take turns, so that whatever the host
 meanwhile, they do to all of them. --repetitions counts fresh starts. --dry-run shows
 the groups, and how long it takes.
 
+The receivers are compared once more, at full speed with one flow, at turns of 240 ms
+and 1 s, and one after another for 30 s each: what short turns hide, such as caches
+that are cold, shows there. The answer says where they disagree. This takes up to ten
+minutes; --turn 60ms leaves it out.
+
 Where a mode needs header split, and hardware GRO for it, all receivers have them, and
 tcp is also measured with the NIC as the hosts have it today. What is set there is
 restored at the end (docs/settings.md).
@@ -201,7 +206,8 @@ func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, l
 	if spec, err = f.Finish(cmd.Name()); err != nil {
 		return nil, nil, err
 	}
-	if spec.Base == nil { // pairs were named
+	asked := spec.Base != nil
+	if !asked { // pairs were named
 		isBase := func(c plan.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }
 		if i := slices.IndexFunc(spec.Cells, isBase); i >= 0 {
 			spec.PrimaryModes(spec.Cells[i])
@@ -217,6 +223,9 @@ func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, l
 	}
 	if turn := spec.TurnLength(); turn > 0 {
 		spec.RampUp = 4 * turn
+	}
+	if asked && !f.own() && !spec.Said("turn") {
+		spec.AskLengths()
 	}
 	return spec, lines, nil
 }

@@ -115,9 +115,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	asked := spec.TurnLength() > 0
+	said := spec.SaysOrder()
 	line := f.ChooseOrder(0, watts.On())
-	if !asked && spec.TurnLength() > 0 {
+	if !said && spec.TurnLength() > 0 {
 		line = "cells take turns (--order blocks: one after another)"
 	}
 	if line != "" {

@@ -329,9 +329,10 @@ func (p preview) time(w io.Writer) {
 	if l := p.spec.Lengths; l != nil {
 		other := plan.OtherTurns(p.spec.Cells)
 		own := slices.DeleteFunc(slices.Clone(planned), func(r matrix.Run) bool { return other(&r.Cell) })
-		fmt.Fprintf(w, "in it, %v for %s of the receivers at turns of other lengths and one after another "+
-			"(--turn %v: without)\n", (s.estimate(planned) - s.estimate(own)).Round(time.Second),
-			counted(l.Repetitions, "comparison", "comparisons"), p.spec.TurnLength())
+		fmt.Fprintf(w, "in it, %v for the receivers at turns of other lengths and made alone, %s each, in blocks of "+
+			"their own between the others (--turn %v: without)\n",
+			(s.estimate(planned) - s.estimate(own)).Round(time.Second), counted(l.Repetitions, "time", "times"),
+			p.spec.TurnLength())
 	}
 	if most := p.spec.Gates.Replacements(); most > 0 && n > 0 {
 		fmt.Fprintf(w, "blocks of which something else on the hosts disturbs a run add to it: each is made again, "+

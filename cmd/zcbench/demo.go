@@ -104,8 +104,8 @@ the groups, and how long it takes.
 
 The receivers are compared once more, at full speed with one flow, at turns of 240 ms
 and 1 s, and one after another for 30 s each: what short turns hide, such as caches
-that are cold, shows there. The answer says where they disagree. This takes up to ten
-minutes; --turn 60ms leaves it out.
+that are cold, shows there. The answer says where they disagree. This takes about two
+minutes for each receive mode; --turn 60ms leaves it out.
 
 Where a mode needs header split, and hardware GRO for it, all receivers have them, and
 tcp is also measured with the NIC as the hosts have it today. What is set there is

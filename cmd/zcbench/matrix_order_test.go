@@ -125,7 +125,8 @@ func TestIntegrationMatrixOrder(t *testing.T) {
 			", as the journal was begun") || !strings.Contains(e, "are in the journal") {
 			t.Errorf("%s: resumed with exit status %d: %s", x.name, status, e)
 		}
-		if status, e := play("--resume", "--order", x.other); status != 2 || !strings.Contains(e, "the plan has changed") {
+		if status, e := play("--resume", "--order", x.other); status != 2 ||
+			!strings.Contains(e, "the plan has changed") {
 			t.Errorf("%s: resumed in another order with exit status %d: %s", x.name, status, e)
 		}
 	}

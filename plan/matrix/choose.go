@@ -30,7 +30,8 @@ func (s *Spec) SaysOrder() bool {
 		func(c plan.Cell) bool { return c.Turn != "" })
 }
 
-// WantTurns lets cells take turns, where somebody says how long these are, and nothing of the order.
+// WantTurns lets cells take turns, where somebody says how long these are, and nothing of the
+// order.
 func (s *Spec) WantTurns() {
 	if !s.Said("order") && s.SaysOrder() {
 		s.TakeTurns()

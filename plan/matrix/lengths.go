@@ -4,6 +4,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/plan"
@@ -25,7 +26,8 @@ var (
 )
 
 func (l *Lengths) check() error {
-	if l != nil && (l.Repetitions < 1 || l.Repetitions > maxRepetitions || l.Alone < leastAlone || l.Alone > mostStart) {
+	if l != nil && (l.Repetitions < 1 || l.Repetitions > maxRepetitions || l.Alone < leastAlone ||
+		l.Alone > mostStart) {
 		return fmt.Errorf("%d comparisons of turns of other lengths, blocks of %v", l.Repetitions, l.Alone)
 	}
 	return nil
@@ -58,6 +60,16 @@ func (s *Spec) AskLengths() bool {
 	l.Repetitions = min(l.Repetitions, s.Repetitions)
 	s.Cells, s.Lengths = append(s.Cells, more...), &l
 	return true
+}
+
+// DropLengths takes out of a plan what it compares at turns of other lengths, where it has none.
+func (s *Spec) DropLengths() {
+	if s.Lengths == nil {
+		return
+	}
+	other := plan.OtherTurns(s.Cells)
+	s.Cells = slices.DeleteFunc(slices.Clone(s.Cells), func(c plan.Cell) bool { return other(&c) })
+	s.Lengths = nil
 }
 
 // among puts the blocks of other lengths between those of the plan, evenly, with repetitions and

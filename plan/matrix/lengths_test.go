@@ -91,7 +91,8 @@ func TestTurnFactorSaid(t *testing.T) {
 // plan's, with repetitions of their own, and none of them counts.
 func TestAskLengths(t *testing.T) {
 	ask := func() *Spec {
-		s := asked(Question{RX: []string{"tcp", "uring", "tcp-trunc"}, TX: []string{"sendfile", "tcp"}, Paces: []int{50},
+		s := asked(Question{RX: []string{"tcp", "uring", "tcp-trunc"}, TX: []string{"sendfile", "tcp"},
+			Paces: []int{50},
 			Flows: []int{1, 4}})
 		s.Repetitions, s.Duration, s.RampUp = 8, 2*time.Second, 240*time.Millisecond
 		return s
@@ -120,7 +121,8 @@ func TestAskLengths(t *testing.T) {
 	own := slices.DeleteFunc(slices.Clone(s.Runs()), func(r Run) bool { return other(&r.Cell) })
 	for i, r := range without.Runs() { // as if there were no others
 		if r != own[i] {
-			t.Fatalf("run %d is %s of block %d, not %s of block %d", i, own[i].Cell.ID, own[i].Block, r.Cell.ID, r.Block)
+			t.Fatalf("run %d is %s of block %d, not %s of block %d", i, own[i].Cell.ID, own[i].Block, r.Cell.ID,
+				r.Block)
 		}
 	}
 	reps, last, turned := map[string]map[int]bool{}, -1, map[int]bool{}
@@ -152,6 +154,14 @@ func TestAskLengths(t *testing.T) {
 	}
 	if p, err := Replay("j", recorded(t, s)); err != nil || p.Spec.Lengths == nil {
 		t.Errorf("the plan of a journal: %v", err)
+	}
+	// In blocks there are none.
+	blocks, _ := Replay("j", recorded(t, s))
+	if blocks.Spec.Order = ""; blocks.Spec.TurnsFit() == nil {
+		t.Error("turns of other lengths in blocks")
+	}
+	if blocks.Spec.DropLengths(); blocks.Spec.TurnsFit() != nil || cellsOf(blocks.Spec) != cellsOf(without) {
+		t.Errorf("in blocks: %s", cellsOf(blocks.Spec))
 	}
 	// Headers that are split are so in all of them; the host as it is has no other lengths.
 	s.SplitHeaders(false)

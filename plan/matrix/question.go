@@ -69,7 +69,8 @@ func (s *Spec) add(c plan.Cell, common *plan.Cell) {
 	c.ID = c.RX + "/" + c.TX
 	for i := range plan.Factors {
 		o := &plan.Factors[i]
-		if slices.Contains([]string{"hw_gro", "header_split", "turn", "pace", "flows"}, o.Name) && o.Raw(&c) != o.Raw(common) {
+		if slices.Contains([]string{"hw_gro", "header_split", "turn", "pace", "flows"}, o.Name) &&
+			o.Raw(&c) != o.Raw(common) {
 			c.ID += " " + o.Name + "=" + o.Value(&c)
 		}
 	}

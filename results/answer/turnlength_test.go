@@ -23,8 +23,8 @@ func turnOf(c plantest.Cell, turn string) plantest.Cell {
 	return c
 }
 
-// inTurns says of the runs of a journal that they were made in turns of 60 ms, where their cells say
-// nothing else.
+// inTurns says of the runs of a journal that they were made in turns of 60 ms, where their cells
+// say nothing else.
 func inTurns(j results.Journal) results.Journal {
 	for i := range j.Records {
 		if r := &j.Records[i]; r.Cell.Turn == "" {
@@ -42,9 +42,9 @@ func withoutLengths(j results.Journal) results.Journal {
 	return j
 }
 
-// Where a comparison comes out otherwise at longer turns, or with runs one after another, the answer
-// says so with both ratios, and which is to be believed: the longest. Where not, a line of the
-// report says that, and the answer is as if nobody had looked.
+// Where a comparison comes out otherwise at longer turns, or with runs one after another, the
+// answer says so with both ratios, and which is to be believed: the longest. Where not, a line of
+// the report says that, and the answer is as if nobody had looked.
 func TestTurnLengths(t *testing.T) {
 	tcp, uring := made("tcp", "tcp", 30, 1), made("uring", "tcp", 36, 1)
 	own := []plantest.Cell{tcp, uring}
@@ -60,7 +60,8 @@ func TestTurnLengths(t *testing.T) {
 		section answer.Section
 	}{
 		{"alike", slices.Concat(at("240ms", 36, 1), at("1s", 36.1, 1), at("none", 35.9, 1)), 8, "",
-			"makes no difference that shows: receivers compare alike by turns of 240ms, by turns of 1s and one after another.",
+			"makes no difference that shows: receivers compare alike by turns of 240ms, by turns of 1s and one " +
+				"after another.",
 			answer.Shown},
 		{"blocks differ", slices.Concat(at("240ms", 36, 1), at("1s", 36, 1), at("none", 31, 1)), 8,
 			"uring times as fast as tcp by turns of 60ms 1.20 [", "and 1.03 [", answer.Shown},

@@ -155,6 +155,7 @@ func (o *Order) Over(s *matrix.Spec) error {
 		s.TakeTurns()
 	case s.TurnLength() == 0 && !fs.Changed("turn"):
 		s.Turn = 0 // which the plan said of its turns
+		s.DropLengths()
 	}
 	if err := s.TurnsFit(); err != nil {
 		return cli.UsageError(err)

@@ -238,6 +238,7 @@ func (f *decideFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	said := f.Spec.SaysOrder()
 	spec, lines, err := f.plan(cmd, watts.On())
 	if err != nil {
 		return err
@@ -256,7 +257,7 @@ func (f *decideFlags) run(cmd *cobra.Command) error {
 	beside := progress.Beside(course, cmd.ErrOrStderr())
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: course, Notices: beside,
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		Policy: f.policy(cmd), Note: cli.NoteTo(beside)}
+		Policy: f.policy(cmd), Note: cli.NoteTo(beside), OrderChosen: !said}
 	if f.dry {
 		return planned{Experiment: e}.preview(cmd)
 	}

@@ -116,7 +116,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	e.Policy = f.policy()
-	if e.OrderLine, err = f.chooseOrder(spec, e.Power.On()); err != nil {
+	if err := f.chooseOrder(e.Experiment); err != nil {
 		return err
 	}
 	if f.dry {
@@ -137,24 +137,26 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// chooseOrder chooses how runs follow one another, and returns a line on it. What a journal was
-// begun with goes on as it was.
-func (f *matrixFlags) chooseOrder(spec *matrix.Spec, power bool) (line string, err error) {
-	if !f.resume && !f.force || spec.SaysOrder() {
-		return spec.Line(specflag.ChooseOrder(spec, power)), nil
+// chooseOrder chooses how runs follow one another. What a journal was begun with goes on as it was.
+func (f *matrixFlags) chooseOrder(e *bench.Experiment) error {
+	begun, err := results.Header{}, error(os.ErrNotExist)
+	if (f.resume || f.force) && !e.Spec.SaysOrder() {
+		begun, err = results.ReadHeader(filepath.Join(f.out, results.JournalFile))
 	}
-	begun, err := results.ReadHeader(filepath.Join(f.out, results.JournalFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return spec.Line(specflag.ChooseOrder(spec, power)), nil // which is refused
+	var c matrix.Choice
+	switch {
+	case errors.Is(err, os.ErrNotExist): // a new one, or one that is refused
+		c = specflag.ChooseOrder(e.Spec, e.Power.On())
+	case err != nil:
+		return cli.UsageError(err)
+	default:
+		c = e.Spec.OrderAs(begun.Plan)
+		if err := e.Spec.TurnsFit(); err != nil {
+			return cli.UsageError(err)
+		}
 	}
-	if err != nil {
-		return "", cli.UsageError(err)
-	}
-	c := spec.OrderAs(begun.Plan)
-	if err := spec.TurnsFit(); err != nil {
-		return "", cli.UsageError(err)
-	}
-	return spec.Line(c), nil
+	e.OrderLine, e.OrderChosen = e.Spec.Line(c), c.Chosen()
+	return nil
 }
 
 // again is the command that goes on.

@@ -20,6 +20,9 @@ type Choice struct {
 	How  string // they would, as a command's words; "": they cannot
 }
 
+// Chosen reports whether turns were chosen, and asked for by nobody.
+func (c *Choice) Chosen() bool { return c.Said == "" && c.Why == "" }
+
 // byUser is the choice of those who say what they want.
 const byUser = "as asked"
 
@@ -65,6 +68,12 @@ func (s *Spec) ChooseOrder(hosts string) Choice {
 		return Choice{Why: why}
 	}
 	return Choice{Why: why, How: leave}
+}
+
+// InBlocks lets runs follow one another.
+func (s *Spec) InBlocks() {
+	s.Order, s.Turn = "", 0
+	s.DropLengths()
 }
 
 // Line says which order a plan has, why, and how to have the other one.

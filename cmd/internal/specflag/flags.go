@@ -154,8 +154,7 @@ func (o *Order) Over(s *matrix.Spec) error {
 	case fs.Changed("turn") && !fs.Changed("order"):
 		s.TakeTurns()
 	case s.TurnLength() == 0 && !fs.Changed("turn"):
-		s.Turn = 0 // which the plan said of its turns
-		s.DropLengths()
+		s.InBlocks() // without what the plan said of its turns
 	}
 	if err := s.TurnsFit(); err != nil {
 		return cli.UsageError(err)

@@ -110,8 +110,8 @@ func TestTriedOnceInTurns(t *testing.T) {
 	s.Cells = []plan.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "tcp", TX: "msg-zerocopy"},
 		{ID: "c", RX: "uring", TX: "tcp"}}
 	s.Repetitions = 3
-	if why := s.TakeTurns(); why != "" {
-		t.Fatal(why)
+	if c := s.ChooseOrder(""); c.Why != "" {
+		t.Fatal(c.Why)
 	}
 	runs := planTried(s.Runs(), func(c plan.Cell) bool { return c.TX == "msg-zerocopy" })
 	a := &again{Plan: runs}

@@ -46,14 +46,16 @@ func calibration(s *matrix.Spec, missing func(plan.Cell) *Missing) []matrix.Run 
 	if cells == nil {
 		return nil
 	}
-	plan := s.OneStart(cells)
-	if s.TurnLength() == 0 {
-		plan = matrix.Interleave(cells, calibrationRuns, false, s.Seed)
+	var runs []matrix.Run
+	if s.TurnLength() > 0 {
+		runs = s.OneStart(cells)
+		cells = slices.DeleteFunc(cells, func(c plan.Cell) bool { return !c.Alone() })
 	}
-	for i := range plan {
-		plan[i].Warmup, plan[i].Calibrates = true, true
+	runs = append(runs, matrix.Interleave(cells, calibrationRuns, false, s.Seed)...)
+	for i := range runs {
+		runs[i].Warmup, runs[i].Calibrates = true, true
 	}
-	return plan
+	return runs
 }
 
 // calibratedFirst puts the runs of a calibration before those of a plan. A calibrating start is a

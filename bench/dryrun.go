@@ -33,7 +33,8 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		}
 		missing = st.missing
 	}
-	p := preview{spec: e.Spec, missing: remembered(missing), power: e.Power, trusted: e.TrustFile}
+	p := preview{spec: e.Spec, missing: remembered(missing), power: e.Power, trusted: e.TrustFile,
+		orderLine: e.OrderLine}
 	p.oneMachine, p.loopback = nearby(e.Spec.SUT.Host, e.Spec.TG.Host)
 	uncompared := p.missing
 	if hostErr == nil {
@@ -111,6 +112,8 @@ type preview struct {
 	once    func(plan.Cell) bool // nil: of no cell
 	power   PowerOptions
 	trusted bool // the file, by the user
+
+	orderLine string // [Experiment].OrderLine
 
 	stage      *stage // nil: the hosts were not asked
 	found      [2]port
@@ -206,6 +209,9 @@ func (p preview) order(w io.Writer) {
 		}
 	}
 	fmt.Fprintf(w, "\norder of the cells, block by block\n")
+	if p.orderLine != "" {
+		fmt.Fprint(w, plaintext.Wrap("  ", "    ", p.orderLine))
+	}
 	p.turns(w, plan)
 	if first != nil {
 		each := fmt.Sprintf("%d of each cell", calibrationRuns)
@@ -243,19 +249,29 @@ func (p preview) turns(w io.Writer, plan []matrix.Run) {
 	if turn == 0 {
 		return
 	}
-	o := options(p.spec)
-	told := map[int]bool{}
+	all := options(p.spec)
+	told, alone := map[int]bool{}, []string(nil)
 	fmt.Fprintf(w, "  cells joined by + are open together and take turns of %v, there and back:\n", turn)
 	for left := plan; len(left) > 0; {
 		start := matrix.Start(left)
 		left = left[len(start):]
 		if first := start[0]; !first.Warmup && first.Group > 0 && !told[first.Group] {
 			told[first.Group] = true
-			fmt.Fprintf(w, "  group %d, %s: a start takes %v, %d turns of each cell\n", first.Group,
+			o, of := all.ofTurns(&first.Cell), ""
+			if o.Turn != turn {
+				of = fmt.Sprintf(" of %v", o.Turn)
+			}
+			fmt.Fprintf(w, "  group %d, %s: a start takes %v, %d turns%s of each cell\n", first.Group,
 				counted(len(start), "cell", "cells"), o.startLength(start).Round(10*time.Millisecond),
-				2*matrix.RoundsOf(o.window(first), turn))
+				2*matrix.RoundsOf(o.window(first), o.Turn), of)
 			p.apart(w, start)
 		}
+		if c := &start[0].Cell; c.Alone() && !slices.Contains(alone, c.ID) && p.missing(*c) == nil {
+			alone = append(alone, c.ID)
+		}
+	}
+	if alone != nil {
+		fmt.Fprint(w, plaintext.Wrap("  ", "    ", "made alone, as with order: blocks: "+strings.Join(alone, ", ")))
 	}
 }
 
@@ -311,6 +327,14 @@ func (p preview) time(w io.Writer) {
 			s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
+	if l := p.spec.Lengths; l != nil {
+		other := plan.OtherTurns(p.spec.Cells)
+		own := slices.DeleteFunc(slices.Clone(planned), func(r matrix.Run) bool { return other(&r.Cell) })
+		fmt.Fprintf(w, "in it, %v for the receivers at turns of other lengths and made alone, %s each, in blocks of "+
+			"their own between the others (--turn %v: without)\n",
+			(s.estimate(planned) - s.estimate(own)).Round(time.Second), counted(l.Repetitions, "time", "times"),
+			p.spec.TurnLength())
+	}
 	if most := p.spec.Gates.Replacements(); most > 0 && n > 0 {
 		fmt.Fprintf(w, "blocks of which something else on the hosts disturbs a run add to it: each is made again, "+
 			"whole, up to %s\n", counted(most, "time", "times"))

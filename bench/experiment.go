@@ -23,6 +23,10 @@ type Experiment struct {
 	ToolVersion string
 	Progress    Progress
 	Policy
+	OrderLine string // says which order the plan has, and why, for DryRun; "": nobody chose
+	// OrderChosen: turns were chosen, and asked for by nobody; where a host cannot have them, runs
+	// follow one another.
+	OrderChosen bool
 
 	// StartPower begins to measure power; nil: it is not measured.
 	StartPower func(*Runner) (*PowerMeter, error)
@@ -160,6 +164,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	if err != nil {
 		return nil, err
 	}
+	e.blocksAfterAll(h.SUT, h.TG)
 	st := &stage{hosts: h, spec: s, opt: options(s)}
 	defer func() {
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Duration time.Duration // of the steady window
 	Turn     time.Duration // of cells that take turns, each time; 0: each run is made by itself
+	Alone    time.Duration // window of cells that are made alone where others take turns; 0: Duration
 	Fitted   bool          // with turns: Duration says how long a start takes, whatever its pauses are
 	// Bytes, unless 0, bounds a flow by its payload instead, all of which is measured;
 	// Duration is the time that it may take then.
@@ -67,9 +68,14 @@ func options(s *matrix.Spec) Options {
 	if s.Rest != nil {
 		rest = *s.Rest
 	}
-	return Options{Duration: s.Duration, Turn: s.TurnLength(), Rest: rest, WarmupDuration: s.WarmupDuration,
-		RampUp:   s.RampUp,
-		RampDown: s.RampDown, Port: s.Port,
+	alone := time.Duration(0)
+	if s.Lengths != nil {
+		alone = s.Lengths.Alone
+	}
+	return Options{Duration: s.Duration, Turn: s.TurnLength(), Alone: alone, Rest: rest,
+		WarmupDuration: s.WarmupDuration,
+		RampUp:         s.RampUp,
+		RampDown:       s.RampDown, Port: s.Port,
 		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
 		IdleDrift:   s.Gates.IdleDrift,
 		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings, SharedWithSSH: s.SharedWithSSH,
@@ -90,8 +96,25 @@ func (st *stage) forCell(c plan.Cell, o Options) Options {
 	return o
 }
 
+// ofTurns applies a cell's own turns, or that it takes none, to the options of its runs.
+func (o Options) ofTurns(c *plan.Cell) Options {
+	switch turn := c.TurnLength(o.Turn); {
+	case o.Turn == 0:
+	case turn > 0:
+		o.Turn, o.Duration = turn, matrix.TurnsWindow(c, o.Duration, turn)
+	case o.Alone > 0:
+		o.Duration, o.RampUp = o.Alone, max(o.RampUp, aloneRamp)
+	}
+	return o
+}
+
+// aloneRamp is what a flow is given to get to its pace in by itself, where others have their ramp
+// in turns.
+const aloneRamp = 500 * time.Millisecond
+
 // startLength returns how long runs take that are made together.
 func (o Options) startLength(runs []matrix.Run) time.Duration {
+	o = o.ofTurns(&runs[0].Cell)
 	if runs[0].Group == 0 {
 		return o.length(runs[0])
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -81,10 +82,11 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 
 // optionsOf returns the options of a cell's runs.
 func (r *Runner) optionsOf(c plan.Cell) Options {
+	o := r.Opt.ofTurns(&c)
 	if r.ForCell == nil {
-		return r.Opt
+		return o
 	}
-	return r.ForCell(c, r.Opt)
+	return r.ForCell(c, o)
 }
 
 // record begins the record of a run.
@@ -127,9 +129,16 @@ func (r *Runner) ready(ctx context.Context, c plan.Cell) (out outcome, ok bool) 
 	return out, true
 }
 
+// spec specifies an end. A flow that goes on after others' turns is to be as fast as it was: that
+// of a congestion control which settles by what it measures (BBR) would not. Who is made alone
+// beside cells that take turns has the same one.
 func (r *Runner) spec(c plan.Cell, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
 	c.LossFree = false // to an end what is tried is a pace as any other
 	s := r.Opt.end(c, role, addr)
+	if m, err := modes.Find(role, s.Mode()); err == nil && r.Opt.Turn > 0 && m.Kind == stream.Stream &&
+		s.Cell.Congestion == "" {
+		s.Cell.Congestion = steadyCongestion
+	}
 	s.Cookie = cookie
 	r.placeEnd(&s)
 	return s

@@ -10,14 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/tune"
 	"github.com/zcbench/zcbench/plan/matrix"
 )
 
@@ -33,12 +32,26 @@ func (r *Runner) Settings(c plan.Cell) (sut, tg plan.Settings) {
 }
 
 // goesOn lets TCP go on after others' turns where it was.
-var goesOn = plan.Setting{Name: "sysctl net.ipv4.tcp_slow_start_after_idle", Value: "0"}
+var goesOn = plan.Setting{Name: "sysctl " + wire.TurnsNeed, Value: "0"}
 
 // MayTakeTurns reports whether this process may set on its own host what cells in turns need.
-func MayTakeTurns() bool {
-	const file = "/proc/sys/net/ipv4/tcp_slow_start_after_idle"
-	return unix.Faccessat(unix.AT_FDCWD, file, unix.W_OK, unix.AT_EACCESS) == nil
+func MayTakeTurns() bool { return tune.MaySetSysctl(wire.TurnsNeed) }
+
+// blocksAfterAll lets runs follow one another where turns were chosen, and a host turns out not to
+// allow them.
+func (e *Experiment) blocksAfterAll(sut, tg *host.Host) {
+	if !e.OrderChosen || e.Spec.TurnLength() == 0 {
+		return
+	}
+	for _, h := range []*host.Host{sut, tg} {
+		if h.Info.NoTurns {
+			e.Spec.InBlocks()
+			e.OrderLine = fmt.Sprintf("order: blocks, because %s=0 takes root (CAP_NET_ADMIN), which the agent on %s "+
+				"has not", wire.TurnsNeed, h.Spec.Name)
+			e.note(e.OrderLine)
+			return
+		}
+	}
 }
 
 func settingsOf(o Options, c plan.Cell) (sut, tg plan.Settings) {

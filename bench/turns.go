@@ -17,7 +17,6 @@ import (
 	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
-	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -310,16 +309,12 @@ func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
 	x.opened = true
 }
 
-// turnSpec specifies an end that has turns. A flow that goes on after others' turns is to be as
-// fast as it was: that of a congestion control which settles by what it measures (BBR) would not.
+// turnSpec specifies an end that has turns.
 func (r *Runner) turnSpec(x *starting, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
 	s := r.spec(x.run.Cell, role, addr, cookie)
 	s.EndRef, s.Shares = x.end, true
 	if role == stream.RX {
 		s.Beside = x.queues
-	}
-	if m, err := modes.Find(role, s.Mode()); err == nil && m.Kind == stream.Stream && s.Cell.Congestion == "" {
-		s.Cell.Congestion = steadyCongestion
 	}
 	return s
 }

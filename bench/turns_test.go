@@ -85,6 +85,47 @@ func TestTimetableApart(t *testing.T) {
 	}
 }
 
+// A cell with turns of a length of its own has eight of them at least; one that is made alone has
+// the window of such runs, and a ramp of its own. A warm-up is as long as any.
+func TestOfTurns(t *testing.T) {
+	o := Options{Turn: 60 * time.Millisecond, Duration: 2 * time.Second, RampUp: 240 * time.Millisecond,
+		Alone: 5 * time.Second, WarmupDuration: time.Second}
+	for _, x := range []struct {
+		turn                   string
+		length, window, rampUp time.Duration
+	}{
+		{"", 60 * time.Millisecond, 2 * time.Second, 240 * time.Millisecond},
+		{"240ms", 240 * time.Millisecond, 2 * time.Second, 240 * time.Millisecond},
+		{"1s", time.Second, 8 * time.Second, 240 * time.Millisecond},
+		{plan.NoTurns, 60 * time.Millisecond, 5 * time.Second, aloneRamp},
+	} {
+		c := plan.Cell{RX: "tcp", TX: "tcp", Turn: x.turn}
+		got := o.ofTurns(&c)
+		if got = got.ofTurns(&c); got.Turn != x.length || got.window(matrix.Run{Cell: c}) != x.window ||
+			got.RampUp != x.rampUp || got.window(matrix.Run{Cell: c, Warmup: true}) != time.Second {
+			t.Errorf("%q: turns of %v, a window of %v behind %v", x.turn, got.Turn, got.Duration, got.RampUp)
+		}
+		if blocks := (Options{Duration: time.Second, Alone: time.Minute}).ofTurns(&c); blocks.Duration != time.Second {
+			t.Errorf("%q in blocks: a window of %v", x.turn, blocks.Duration)
+		}
+	}
+}
+
+// What a share is of is found in a start of those that take turns, and in three runs of those that
+// are made alone.
+func TestCalibratesAlone(t *testing.T) {
+	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring], tx: tcp, pace: [none, 50%], turn: [20ms, none]}\n")
+	runs := calibration(s, anyCell)
+	if len(matrix.Start(runs)) != 2 || len(runs) != 2+2*calibrationRuns {
+		t.Fatalf("%d runs, %d together", len(runs), len(matrix.Start(runs)))
+	}
+	for i, r := range runs {
+		if r.Cell.Alone() != (i >= 2) || r.Cell.Alone() != (r.Group == 0) || !r.Calibrates || !r.Warmup {
+			t.Errorf("%s: group %d", r.Cell.ID, r.Group)
+		}
+	}
+}
+
 // How long what is under way may take to arrive is learnt from ends that had all their turns, well
 // or not, and from no others.
 func TestDrainNext(t *testing.T) {

@@ -79,6 +79,10 @@ type Cell struct {
 	UDPBatch    int    `json:"udp_batch,omitempty"`        // datagrams of one call; 0: the mode's default
 	UDPSegment  *bool  `json:"udp_segmentation,omitempty"` // of the sender's interface
 
+	// Turn is how long the cell is on each time, where that is not as the plan says: "240ms", or
+	// [NoTurns]; "": as the plan says.
+	Turn string `json:"turn,omitempty"`
+
 	// Path are interfaces that packets pass one after another, apart by commas, whose counters
 	// are read in the window (package ifpath); "": none.
 	Path string `json:"path,omitempty"`

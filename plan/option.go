@@ -31,6 +31,7 @@ type Option struct {
 	Since   int         // schema version of the first records that have it; 0: all have
 	Many    string      // joins the values of a flag that may be given several times
 	Places  bool        // it chooses CPUs or queues
+	OfPlan  bool        // a key of plans says it for all cells, and that key has the flag
 
 	concerns func(stream.Mode) bool // nil: any mode
 	besides  func(stream.Mode) bool // it means nothing where one of the modes is such; nil: none is

@@ -112,6 +112,13 @@ var Options = []Option{
 		Takes: "interfaces in one word, such as \"tg:eth0,vif1,br0,vif2,sut:eth0\"",
 		value: text(func(c *Cell) *string { return &c.Path }, checkPath)},
 
+	{Name: "turn", Since: 3, Type: "duration", OfPlan: true,
+		Help: "length of a turn; none: the cell is made alone, as a block", Kind: ofRun,
+		Takes: "a duration in 10ms..10s, or none: the cell is made alone, as a block",
+		value: value{raw: func(c *Cell) string { return c.Turn },
+			set:  func(c *Cell, s string) (err error) { c.Turn, err = parseTurn(s); return err },
+			zero: func(c *Cell) { c.Turn = "" }}},
+
 	{Name: "rcvbuf", Since: 3, Column: "rcvbuf_bytes", Type: "bytes",
 		Help: "receive socket buffer (SO_RCVBUF); 0: kernel auto-tuning", Kind: OfPath,
 		Takes: "bytes; 0 leaves the kernel's auto-tuning", value: size(func(c *Cell) *int { return &c.RcvBuf }, 0,

@@ -7,10 +7,65 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 )
+
+// NoTurns is a [Cell].Turn: the cell is made alone, as a block.
+const NoTurns = "none"
+
+// The lengths that a turn may have.
+const (
+	leastTurn = 10 * time.Millisecond
+	mostTurn  = 10 * time.Second
+)
+
+// ParseTurn reads the length of a turn.
+func ParseTurn(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a duration such as 100s or 800ms", s)
+	case d < leastTurn || d > mostTurn:
+		return 0, fmt.Errorf("%v is outside %v..%v", d, leastTurn, mostTurn)
+	}
+	return d, nil
+}
+
+// parseTurn reads the length of a cell's turns, and gives it the form that [Cell].Turn has.
+func parseTurn(s string) (string, error) {
+	if s == NoTurns {
+		return s, nil
+	}
+	d, err := ParseTurn(s)
+	if err != nil {
+		return "", fmt.Errorf("%w, nor is it %s", err, NoTurns)
+	}
+	return d.String(), nil
+}
+
+// Alone reports whether the cell is made alone where others take turns.
+func (c *Cell) Alone() bool { return c.Turn == NoTurns }
+
+// TurnLength returns how long a turn of the cell is where others have turns of that length; 0: it
+// takes none.
+func (c *Cell) TurnLength(usual time.Duration) time.Duration {
+	if c.Turn == "" || usual == 0 {
+		return usual
+	}
+	d, _ := ParseTurn(c.Turn) // of NoTurns 0
+	return d
+}
+
+// OtherTurns finds the cells that have turns of another length than their plan says, which others
+// have: they are measured beside its comparisons, and are in none of them. Where every cell says
+// its length, that is a factor as any other.
+func OtherTurns(cells []Cell) func(*Cell) bool {
+	some := slices.ContainsFunc(cells, func(c Cell) bool { return c.Turn == "" })
+	return func(c *Cell) bool { return some && c.Turn != "" }
+}
 
 // turnGroup returns what a cell shares with all that it can take turns with: all that is chosen of
 // hosts, of how runs are made, and of CPUs and queues. What remains is of the flow alone. Which
@@ -60,6 +115,8 @@ func (c *Cell) TakesQueues() bool { return c.takesQueues() }
 // NIC's, and so the same for all of a group: where a mode splits headers, they are split for those
 // too that leave it as found. But a plan that has such a cell once more with header split on asks
 // for the host as it is, too: then the one that leaves it as found is in another group.
+//
+// A cell that is made alone is a group of one.
 func TurnGroups(cells []Cell) (all [][]int) {
 	splits, keys := map[string]bool{}, map[CellKey]bool{}
 	for i := range cells {
@@ -76,6 +133,9 @@ func TurnGroups(cells []Cell) (all [][]int) {
 			split = "on"
 		}
 		key += " " + headerSplit + "=" + split
+		if c.Alone() {
+			key += " " + string(c.Key())
+		}
 		at, known := of[key]
 		if !known {
 			at = len(all)
@@ -98,6 +158,9 @@ func (c *Cell) CheckTurns() error {
 	no := func(what, why string) error {
 		return &fault.Error{Op: what + " cannot be measured in turns: " + why,
 			How: "use order: blocks, or leave it out"}
+	}
+	if c.Alone() {
+		return nil
 	}
 	for _, m := range c.modes() {
 		switch {

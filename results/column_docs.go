@@ -189,6 +189,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"the search, which have rows of their own, flagged `trial`"},
 	columnDoc{"cpu_class", "", "of a hybrid processor, the class of the CPUs of the flow's threads and softirq " +
 		"(docs/hosts-reference.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
+	columnDoc{"turn", "", "requested: length of the cell's turns, such as 240ms; none = it was made alone " +
+		"(docs/matrix.md, \"Turns\"); empty = as all of the plan"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

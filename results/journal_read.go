@@ -97,6 +97,26 @@ func (f *Folder) ReadFiguresUpTo(runs int) (Journal, error) {
 	return f.read(JournalFile, how)
 }
 
+// ReadHeader reads the header of a journal alone.
+func ReadHeader(path string) (Header, error) {
+	dir, err := OpenFolder(filepath.Dir(path))
+	if err != nil {
+		return Header{}, fmt.Errorf("read journal: %w", err)
+	}
+	defer dir.Close()
+	file, err := dir.Open(filepath.Base(path))
+	if err != nil {
+		return Header{}, fmt.Errorf("read journal: %w", err)
+	}
+	defer file.Close()
+	lines := lineReader{r: bufio.NewReaderSize(file, 256<<10), max: maxLine, over: figuresOnly.over}
+	var d decoder
+	if err := d.header(&lines); err != nil {
+		return Header{}, fmt.Errorf("read journal %s: %w", path, err)
+	}
+	return d.j.Header, nil
+}
+
 // Decode does what [Read] does, for a stream.
 func Decode(r io.Reader) (Journal, error) { return decode(r, maxLine, wholeRecords) }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/tune"
 	"golang.org/x/sys/unix"
 )
 
@@ -36,7 +37,7 @@ func identity() (wire.HelloResult, error) {
 	if len(h.OnlineCPUs) == 0 {
 		return h, err
 	}
-	h.NotKernels = kernelfile.Covered()
+	h.NotKernels, h.NoTurns = kernelfile.Covered(), !tune.MaySetSysctl(wire.TurnsNeed)
 	h.SetTopology(place.ReadTopology())
 	h.Env, _ = counter.ReadEnv(counter.FS{}, "")
 	h.Env.ToolVersion = version.Tool()

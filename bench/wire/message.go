@@ -148,6 +148,9 @@ type HelloResult struct {
 	// NotKernels are the files of kernelfile.InContainers that are not the kernel's here.
 	NotKernels []string `json:"not_kernels,omitempty"`
 
+	// NoTurns: the agent may not set [TurnsNeed].
+	NoTurns bool `json:"no_turns,omitempty"`
+
 	Cores []string  `json:"cores,omitempty"` // lists of CPUs that are threads of one core
 	Nodes []cpuNode `json:"nodes,omitempty"` // NUMA nodes, where there are several
 

@@ -16,6 +16,9 @@ const (
 	mostTurns = 10_000
 )
 
+// TurnsNeed is the sysctl by which TCP goes on after others' turns where it was.
+const TurnsNeed = "net.ipv4.tcp_slow_start_after_idle"
+
 // TurnReads is how long an end has before a turn to read the counters, and as long after it.
 const TurnReads = 2 * time.Millisecond
 

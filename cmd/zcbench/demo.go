@@ -102,6 +102,11 @@ All flows of a group are open together and take turns, so that whatever the host
 meanwhile, they do to all of them. --repetitions counts fresh starts. --dry-run shows
 the groups, and how long it takes.
 
+The receivers are compared once more, at full speed with one flow, at turns of 240 ms
+and 1 s, and one after another for 30 s each: what short turns hide, such as caches
+that are cold, shows there. The answer says where they disagree. This takes about two
+minutes for each receive mode; --turn 60ms leaves it out.
+
 If a mode needs header split, and hardware GRO for it, all receivers have them, and
 decide also measures tcp with the NIC as it is set today. It restores at the end what
 it set (docs/settings.md).
@@ -204,7 +209,8 @@ func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, l
 	if spec, err = f.Finish(cmd.Name()); err != nil {
 		return nil, nil, err
 	}
-	if spec.Base == nil { // pairs were named
+	asked := spec.Base != nil
+	if !asked { // pairs were named
 		isBase := func(c plan.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }
 		if i := slices.IndexFunc(spec.Cells, isBase); i >= 0 {
 			spec.PrimaryModes(spec.Cells[i])
@@ -221,6 +227,9 @@ func (f *decideFlags) plan(cmd *cobra.Command, power bool) (spec *matrix.Spec, l
 	if turn := spec.TurnLength(); turn > 0 {
 		spec.RampUp = 4 * turn
 	}
+	if asked && !f.own() && !spec.Said("turn") {
+		spec.AskLengths()
+	}
 	return spec, lines, nil
 }
 
@@ -232,6 +241,7 @@ func (f *decideFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	said := f.Spec.SaysOrder()
 	spec, lines, err := f.plan(cmd, watts.On())
 	if err != nil {
 		return err
@@ -250,7 +260,7 @@ func (f *decideFlags) run(cmd *cobra.Command) error {
 	beside := progress.Beside(course, cmd.ErrOrStderr())
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: course, Notices: beside,
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		Policy: f.policy(cmd), Note: cli.NoteTo(beside)}
+		Policy: f.policy(cmd), Note: cli.NoteTo(beside), OrderChosen: !said}
 	if f.dry {
 		return planned{Experiment: e}.preview(cmd)
 	}

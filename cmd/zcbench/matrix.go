@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +22,7 @@ import (
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
 )
 
 func matrixCommand() *cobra.Command {
@@ -28,9 +31,11 @@ func matrixCommand() *cobra.Command {
 		Use:   "matrix FILE.yaml",
 		Short: "Run an experiment file: many combinations, interleaved and repeated",
 		Long: `matrix runs every cell (combination of factors) of an experiment file, described in
-docs/matrix.md. The cells are run in blocks that contain each cell once, every other
-block in reverse order, so that slow drift affects all cells alike. Each run is in
-DIR/journal.jsonl before the next one starts.
+docs/matrix.md. Cells that can be open together take turns, unless file or flags say
+order: blocks; a line says which order it is, and why. Blocks contain each cell, or
+each group that takes turns, once, every other block in reverse order, so that slow
+drift affects all cells alike. Each run is in DIR/journal.jsonl before the next one
+starts.
 
 Flags override the keys of the file; --power '' measures no power. A file from
 somebody else is not trusted blindly: hosts in it that are commands (exec:), power
@@ -69,6 +74,8 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	cli.AddOptions(cmd, &f.chosen, func(o *plan.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
 	f.order.Add(cmd)
+	fs.Lookup("order").Usage = strings.Replace(fs.Lookup("order").Usage, "as the plan says",
+		"as the file says, else turns, where the cells can", 1)
 	cli.First(cmd, "dry-run", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
 	return cmd
 }
@@ -110,12 +117,16 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	e.Policy = f.policy()
+	if err := f.chooseOrder(e.Experiment); err != nil {
+		return err
+	}
 	if f.dry {
 		return e.preview(cmd)
 	}
 	if err := e.mayPlay(cmd); err != nil {
 		return err
 	}
+	e.Note("%s", e.OrderLine)
 	recs, err := e.play(cmd)
 	if err != nil && len(recs) == 0 {
 		return f.refused(err, spec.Short || f.whole)
@@ -125,6 +136,28 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: %s\n", f.again(path)) // to be copied: in one line
 	}
 	return err
+}
+
+// chooseOrder chooses how runs follow one another. What a journal was begun with goes on as it was.
+func (f *matrixFlags) chooseOrder(e *bench.Experiment) error {
+	begun, err := results.Header{}, error(os.ErrNotExist)
+	if (f.resume || f.force) && !e.Spec.SaysOrder() {
+		begun, err = results.ReadHeader(filepath.Join(f.out, results.JournalFile))
+	}
+	var c matrix.Choice
+	switch {
+	case errors.Is(err, os.ErrNotExist): // a new one, or one that is refused
+		c = specflag.ChooseOrder(e.Spec, e.Power.On())
+	case err != nil:
+		return cli.UsageError(err)
+	default:
+		c = e.Spec.OrderAs(begun.Plan)
+		if err := e.Spec.TurnsFit(); err != nil {
+			return cli.UsageError(err)
+		}
+	}
+	e.OrderLine, e.OrderChosen = e.Spec.Line(c), c.Chosen()
+	return nil
 }
 
 // again is the command that goes on.

@@ -115,9 +115,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	asked := spec.TurnLength() > 0
+	said := spec.SaysOrder()
 	line := f.ChooseOrder(0, watts.On())
-	if !asked && spec.TurnLength() > 0 {
+	if !said && spec.TurnLength() > 0 {
 		line = "cells take turns (--order blocks: one after another)"
 	}
 	if line != "" {
@@ -126,7 +126,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(),
 		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		Policy: runPolicy(), Note: cli.NoteTo(cmd.ErrOrStderr())}
+		Policy: runPolicy(), Note: cli.NoteTo(cmd.ErrOrStderr()), OrderChosen: !said}
 	recs, err := e.Run(cmd.Context())
 	if err != nil && len(recs) == 0 {
 		return folderError(err)

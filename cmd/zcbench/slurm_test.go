@@ -57,6 +57,7 @@ duration: %s
 ramp_up: 100ms
 warmup: false
 repetitions: 2
+order: blocks
 gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, replace: 0}
 `, duration)
 	file := filepath.Join(s.Dir, "plan.yaml")

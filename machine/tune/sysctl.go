@@ -88,6 +88,12 @@ func (fs FS) SetSysctl(name, value string) error {
 	return nil
 }
 
+// MaySetSysctl reports whether this process may write a sysctl, as far as its file says.
+func MaySetSysctl(name string) bool {
+	file, err := sysctlFile(name)
+	return err == nil && unix.Faccessat(unix.AT_FDCWD, FS{}.proc("sys", file), unix.W_OK, unix.AT_EACCESS) == nil
+}
+
 // sysctlCall: those of net.* belong to who has CAP_NET_ADMIN over the network namespace.
 func sysctlCall(name string) remedy.Call {
 	if strings.HasPrefix(name, "net.") {

@@ -152,12 +152,30 @@ func (x *expansion) twice() error {
 	return nil
 }
 
+// turnsOfCells gives each cell a length of its turns where some have one of their own.
+func (x *expansion) turnsOfCells() error {
+	for _, p := range x.products {
+		i := slices.IndexFunc(p.axes, func(a axis) bool { return a.option.OfPlan })
+		if i < 0 {
+			continue
+		}
+		if a := p.axes[i]; x.spec.Said(a.option.Name) {
+			return at(a.node, "%s is also a factor: say it in one place", a.option.Name)
+		}
+		x.spec.All.Turn = usualTurn.String()
+	}
+	return nil
+}
+
 // expand makes the cells of the spec.
 func (x *expansion) expand(root ast.Node) error {
 	if len(x.products) == 0 {
 		return at(root, "the experiment has neither factors nor include, so no cells")
 	}
 	if err := x.twice(); err != nil {
+		return err
+	}
+	if err := x.turnsOfCells(); err != nil {
 		return err
 	}
 	known := map[plan.CellKey]bool{}

@@ -111,15 +111,27 @@ func zeroOr(parse func(string) (time.Duration, error)) func(string) (time.Durati
 func (k *Key) Get(s *Spec) string { return k.get(s) }
 
 // Set reads a value.
-func (k *Key) Set(s *Spec, text string) error { return k.set(s, text) }
+func (k *Key) Set(s *Spec, text string) error { return k.read(s, text, k.set) }
+
+// read takes note that somebody said the key.
+func (k *Key) read(s *Spec, text string, set func(*Spec, string) error) error {
+	if s.said == nil {
+		s.said = map[string]bool{}
+	}
+	s.said[k.Name] = true
+	return set(s, text)
+}
+
+// Said reports whether the file, or a flag, says a key.
+func (s *Spec) Said(key string) bool { return s.said[key] }
 
 // Say reads the value of a flag: the limits of files, which others may have written, do not
 // hold for it.
 func (k *Key) Say(s *Spec, text string) error {
 	if k.say != nil {
-		return k.say(s, text)
+		return k.read(s, text, k.say)
 	}
-	return k.set(s, text)
+	return k.Set(s, text)
 }
 
 // LookupKey finds a key by its name; nil where there is none.
@@ -144,7 +156,7 @@ func (s *Spec) keys() (out []field) {
 			if err != nil {
 				return err
 			}
-			if err := k.set(s, text); err != nil {
+			if err := k.Set(s, text); err != nil {
 				return at(n, "%v", err)
 			}
 			return nil

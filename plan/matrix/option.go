@@ -79,7 +79,9 @@ func Settable(o *plan.Option, s string) error {
 func (s *Spec) forAll(x *expansion) (out []field) {
 	x.all = map[string]ast.Node{}
 	for i := range plan.Factors {
-		out = append(out, x.option(&plan.Factors[i], false))
+		if o := &plan.Factors[i]; !o.OfPlan {
+			out = append(out, x.option(o, false))
+		}
 	}
 	return out
 }

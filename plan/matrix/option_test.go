@@ -25,7 +25,7 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
 	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4",
 	"queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000",
-	"rr_timeout": "50ms", "path": `"tg:eth0,br0,sut:eth0"`}
+	"rr_timeout": "50ms", "path": `"tg:eth0,br0,sut:eth0"`, "turn": "240ms"}
 
 // modesFor are modes of both ends that an option concerns.
 func modesFor(o *plan.Option) (rx, tx string) {
@@ -62,6 +62,9 @@ func TestEveryOptionInFiles(t *testing.T) {
 			head + ", " + o.Name + ": [" + v + "]}\n",
 		} {
 			s := mustParse(t, text)
+			if o.OfPlan && !strings.Contains(text, "{rx: "+rx+", tx: "+tx+", ") { // the key is the plan's
+				continue
+			}
 			var want plan.Cell
 			if err := o.Set(&want, strings.Trim(v, `"`)); err != nil || len(s.Cells) != 1 ||
 				o.Raw(&s.Cells[0]) != o.Raw(&want) {

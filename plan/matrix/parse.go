@@ -95,6 +95,7 @@ func parse(data []byte, whole bool) (*Spec, error) {
 	if err := s.checkLossFree(); err != nil {
 		return nil, err
 	}
+	s.WantTurns()
 	if err := s.checkTurns(root); err != nil {
 		return nil, err
 	}

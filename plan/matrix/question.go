@@ -4,10 +4,8 @@ package matrix
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/modes"
 )
@@ -71,7 +69,8 @@ func (s *Spec) add(c plan.Cell, common *plan.Cell) {
 	c.ID = c.RX + "/" + c.TX
 	for i := range plan.Factors {
 		o := &plan.Factors[i]
-		if slices.Contains([]string{"hw_gro", "header_split", "pace", "flows"}, o.Name) && o.Raw(&c) != o.Raw(common) {
+		if slices.Contains([]string{"hw_gro", "header_split", "turn", "pace", "flows"}, o.Name) &&
+			o.Raw(&c) != o.Raw(common) {
 			c.ID += " " + o.Name + "=" + o.Value(&c)
 		}
 	}
@@ -93,6 +92,9 @@ func (s *Spec) declare() {
 	s.Base, s.Primary = &base, nil
 	for i := range s.Cells {
 		c := &s.Cells[i]
+		if c.Turn != "" { // of another length, which takes no part
+			continue
+		}
 		receivers := c.RX != base.RX && c.TX == base.TX && !unread(c)
 		if receivers || unread(&base) && c.TX != base.TX {
 			s.Primary = append(s.Primary, c.ID)
@@ -117,7 +119,7 @@ func (s *Spec) SplitHeaders(hwGRO bool) {
 	s.Cells = nil
 	for _, c := range all {
 		compared := c.TX == found.TX && !unread(&c)
-		if !compared || c.RX == found.RX && o.MayConcern(&c) {
+		if !compared || c.RX == found.RX && o.MayConcern(&c) && c.Turn == "" {
 			s.Cells = append(s.Cells, c)
 		}
 		if !compared {
@@ -156,22 +158,4 @@ func (s *Spec) GiveHWGRO() bool {
 		s.Base.HWGRO = new(true)
 	}
 	return true
-}
-
-// TakeTurns lets the cells take turns, where several of them can, and otherwise returns why not, as
-// a part of a sentence, and leaves the order as it was.
-func (s *Spec) TakeTurns() (why string) {
-	was := s.Order
-	s.Order = turns
-	err := s.TurnsFit()
-	switch {
-	case err != nil:
-		why, _, _ = strings.Cut(fault.Reason(err), ": use order: blocks")
-	case !slices.ContainsFunc(plan.TurnGroups(s.Cells), func(g []int) bool { return len(g) > 1 }):
-		why = "no two cells of the plan can be open together"
-	default:
-		return ""
-	}
-	s.Order = was
-	return why
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/plan"
 )
@@ -41,8 +40,8 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%s: touch %s, a buffer of %d", c.ID, c.Touch, c.RXBuffer)
 		}
 	}
-	if why := s.TakeTurns(); why != "" || len(plan.TurnGroups(s.Cells)) != 1 {
-		t.Errorf("no turns: %s", why)
+	if c := s.ChooseOrder(""); c.Why != "" || len(plan.TurnGroups(s.Cells)) != 1 {
+		t.Errorf("no turns: %s", c.Why)
 	}
 	if _, err := Replay("j", recorded(t, s)); err != nil {
 		t.Error(err)
@@ -59,8 +58,8 @@ func TestAskFlows(t *testing.T) {
 		"uring/sendfile pace=75% flows=4, tcp-trunc/sendfile, tcp-trunc/tcp"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if why := s.TakeTurns(); why != "" || len(plan.TurnGroups(s.Cells)) != 2 {
-		t.Errorf("%d groups, %s", len(plan.TurnGroups(s.Cells)), why)
+	if c := s.ChooseOrder(""); c.Why != "" || len(plan.TurnGroups(s.Cells)) != 2 {
+		t.Errorf("%d groups, %s", len(plan.TurnGroups(s.Cells)), c.Why)
 	}
 }
 
@@ -120,26 +119,5 @@ func TestGiveHWGRO(t *testing.T) {
 	}
 	if (&Spec{}).GiveHWGRO() {
 		t.Error("given to no cell")
-	}
-}
-
-// What cannot take turns says why, and stays as it was.
-func TestTakeTurns(t *testing.T) {
-	two := []plan.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}}
-	for want, change := range map[string]func(*Spec){
-		"": func(*Spec) {},
-		"cell a: probe zc cannot be measured in turns: it would see all cells of the group": func(s *Spec) {
-			s.Cells[0].Probe = "zc"
-		},
-		"no two cells of the plan can be open together": func(s *Spec) { s.Cells[0].Flows = 2 },
-		"adaptive and order: turns cannot be combined":  func(s *Spec) { s.Adaptive = &Adaptive{} },
-	} {
-		s := New()
-		s.Cells, s.Turn = slices.Clone(two), 20*time.Millisecond
-		change(s)
-		why, turn := s.TakeTurns(), s.TurnLength()
-		if why != want || (turn > 0) != (why == "") {
-			t.Errorf("%q, want %q; a turn of %v", why, want, turn)
-		}
 	}
 }

@@ -23,15 +23,12 @@ func (s *Spec) replay(replay int) []Run {
 		seed = rand.New(rand.NewPCG(s.Seed, uint64(replay))).Uint64()
 	}
 	plan := s.inOrder(seed)
-	blocks := s.Repetitions
-	if s.Warmup {
-		blocks++
-	}
+	blocks, reps := s.perReplay()
 	for i := range plan {
 		p := &plan[i]
 		p.Replay, p.Block = replay, p.Block+replay*blocks
 		if !p.Warmup {
-			p.Rep += replay * (s.Repetitions + s.Repetitions%2)
+			p.Rep += replay * reps
 		}
 	}
 	return plan

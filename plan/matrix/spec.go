@@ -59,7 +59,8 @@ type Spec struct {
 	File string `json:"-"` // the text that was parsed
 
 	fileName string
-	ipv6At   ast.Node // where the file says IPv6; nil: it does not
+	said     map[string]bool // [Keys] that the file or flags say
+	ipv6At   ast.Node        // where the file says IPv6; nil: it does not
 
 	lossFreeAt ast.Node // where it says LossFree
 }
@@ -110,6 +111,7 @@ type Plan struct {
 	Warmup         bool
 	Order          order         `json:",omitempty"` // of runs
 	Turn           time.Duration `json:",omitempty"` // with [turns], how long one is; 0: [usualTurn]
+	Lengths        *Lengths      `json:",omitempty"` // of turns, that are compared beside; nil: none are
 	Duration       time.Duration // of the steady window
 	WarmupDuration time.Duration
 	RampUp         time.Duration // cut before the window

@@ -25,8 +25,6 @@ const (
 	// usualTurn is long beside what a flow takes to get to its pace again, and short beside what
 	// else a machine does.
 	usualTurn = 60 * time.Millisecond
-	leastTurn = 10 * time.Millisecond
-	mostTurn  = 10 * time.Second
 	// A group has no more cells, and a cell no more turns, than agents take.
 	mostGroup = 32
 	mostTurns = 5000
@@ -48,7 +46,7 @@ func parseOrder(s string) (order, error) {
 
 // parseTurn reads the length of a turn; the usual one is none of its own.
 func parseTurn(s string) (time.Duration, error) {
-	d, err := durationWithin(leastTurn, mostTurn)(s)
+	d, err := plan.ParseTurn(s)
 	if d == usualTurn {
 		d = 0
 	}
@@ -63,10 +61,26 @@ func (s *Spec) TurnLength() time.Duration {
 	return cmp.Or(s.Turn, usualTurn)
 }
 
+// turnOf returns how long a turn of a cell is; 0: it takes none.
+func (s *Spec) turnOf(c *plan.Cell) time.Duration { return c.TurnLength(s.TurnLength()) }
+
+// LeastRounds is how many rounds a cell with turns of a length of its own has at least, of two
+// turns each, whatever its window: of fewer turns too many are left out soon.
+const LeastRounds = 4
+
+// TurnsWindow returns the window of a cell's turns of that length.
+func TurnsWindow(c *plan.Cell, window, turn time.Duration) time.Duration {
+	if c.Turn == "" {
+		return window
+	}
+	return max(window, LeastRounds*2*turn)
+}
+
 // TurnsFit refuses turns of a plan that cannot have any.
 func (s *Spec) TurnsFit() error {
 	if s.Order != turns {
-		if s.Turn != 0 {
+		if s.Turn != 0 || s.Lengths != nil || slices.ContainsFunc(s.Cells,
+			func(c plan.Cell) bool { return c.Turn != "" }) {
 			return errors.New("a turn has a length only with order: turns")
 		}
 		return nil
@@ -90,8 +104,14 @@ func (s *Spec) TurnsFit() error {
 	if err := s.gatesFitTurns(); err != nil {
 		return err
 	}
-	n := 2 * (RoundsOf(max(s.Duration, s.WarmupDuration), s.TurnLength()) + RoundsOf(s.RampUp, s.TurnLength()))
 	for _, g := range plan.TurnGroups(s.Cells) {
+		c := &s.Cells[g[0]]
+		turn := s.turnOf(c)
+		if turn == 0 {
+			continue
+		}
+		window := TurnsWindow(c, max(s.Duration, s.WarmupDuration), turn)
+		n := 2 * (RoundsOf(window, turn) + RoundsOf(s.RampUp, turn))
 		if len(g) > mostGroup {
 			return fmt.Errorf(
 				"%d cells would take turns with each other, at most %d may: use order: blocks, or several "+
@@ -101,18 +121,18 @@ func (s *Spec) TurnsFit() error {
 			return fmt.Errorf("port %s: %d cells take turns, each with a port of its own from this one on",
 				strconv.Itoa(s.Port), len(g))
 		}
-		if last := time.Duration(len(g)*n) * (s.TurnLength() + turnOverhead); n <= mostTurns && last > mostStart {
+		if n > mostTurns {
+			return fmt.Errorf("a duration of %v makes %d turns of %v, at most %d may be: use longer turns", window, n,
+				turn, mostTurns)
+		}
+		if last := time.Duration(len(g)*n) * (turn + turnOverhead); last > mostStart {
 			return fmt.Errorf(
 				"%d cells that take turns for %v each would last %v, and the hosts' clocks part meanwhile: "+
-					"at most %v may be: use fewer cells, a shorter duration, or order: blocks", len(g), s.Duration,
+					"at most %v may be: use fewer cells, a shorter duration, or order: blocks", len(g), window,
 				last.Round(time.Second), mostStart)
 		}
 	}
-	if n > mostTurns {
-		return fmt.Errorf("a duration of %v makes %d turns of %v, at most %d may be: use longer turns", s.Duration, n,
-			s.TurnLength(), mostTurns)
-	}
-	return nil
+	return s.Lengths.check()
 }
 
 // unjudgedInTurns are the gates that cannot be judged in turns, and why.
@@ -149,12 +169,33 @@ func (s *Spec) inOrder(seed uint64) (runs []Run) {
 	if s.TurnLength() == 0 {
 		return Interleave(s.Cells, s.Repetitions, s.Warmup, seed)
 	}
-	groups := plan.TurnGroups(s.Cells)
-	for _, p := range interleave(len(groups), s.Repetitions, s.Warmup, seed) {
-		g := groups[p.At]
+	groups, other := plan.TurnGroups(s.Cells), plan.OtherTurns(s.Cells)
+	var own, beside []int
+	for i, g := range groups {
+		if s.Lengths != nil && other(&s.Cells[g[0]]) {
+			beside = append(beside, i)
+		} else {
+			own = append(own, i)
+		}
+	}
+	runs = s.ofGroups(groups, own, s.Repetitions, s.Warmup, seed)
+	if beside == nil {
+		return runs
+	}
+	return s.among(runs, s.ofGroups(groups, beside, s.Lengths.Repetitions, false, seed))
+}
+
+// ofGroups orders the runs of some groups.
+func (s *Spec) ofGroups(groups [][]int, some []int, reps int, warmup bool, seed uint64) (runs []Run) {
+	for _, p := range interleave(len(some), reps, warmup, seed) {
+		n := some[p.At]
+		g := groups[n]
 		for i := range g {
-			runs = append(runs, Run{Cell: s.Cells[g[(i+p.Rep)%len(g)]], Group: p.At + 1, Block: p.Block, Rep: p.Rep,
-				Warmup: p.Warmup})
+			r := Run{Cell: s.Cells[g[(i+p.Rep)%len(g)]], Group: n + 1, Block: p.Block, Rep: p.Rep, Warmup: p.Warmup}
+			if r.Cell.Alone() {
+				r.Group = 0
+			}
+			runs = append(runs, r)
 		}
 	}
 	return runs
@@ -174,13 +215,13 @@ func (r *Run) together(first *Run) bool {
 		r.Calibrates == first.Calibrates
 }
 
-// OneStart makes a run of each of these cells, those of a group together. A group has the number
-// that it has in the plan.
+// OneStart makes a run of each of these cells, those of a group together, but for those that are
+// made alone. A group has the number that it has in the plan.
 func (s *Spec) OneStart(cells []plan.Cell) (runs []Run) {
 	n := len(s.Cells)
 	for g, all := range plan.TurnGroups(slices.Concat(s.Cells, cells)) {
 		for _, i := range all {
-			if i >= n {
+			if i >= n && !cells[i-n].Alone() {
 				runs = append(runs, Run{Cell: cells[i-n], Group: g + 1})
 			}
 		}

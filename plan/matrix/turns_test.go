@@ -80,7 +80,7 @@ func TestGroups(t *testing.T) {
 func TestTurnsRefused(t *testing.T) {
 	for text, say := range map[string]string{
 		"order: turn\n":                                    "2:8: \"turn\": must be blocks or turns",
-		"turn: 100ms\n":                                    "a turn has a length only with order: turns",
+		"order: blocks\nturn: 100ms\n":                     "a turn has a length only with order: turns",
 		"order: turns\nturn: 1ms\n":                        "3:7: 1ms is outside",
 		"order: turns\nbusy_poll: 20us\n":                  "cell tcp/tcp: busy_poll cannot be measured in turns",
 		"order: turns\nprobe: syscalls\n":                  "probe syscalls cannot",

@@ -144,6 +144,7 @@ var lines = []line{
 	{(*writer).ofSet, (*writer).proofs},
 	{(*writer).ofSet, (*writer).discarded},
 	{func(w *writer) bool { return w.Compared != nil && (w.Set == nil || w.several()) }, (*writer).comparisons},
+	{(*writer).ofSet, (*writer).lengths},
 	{(*writer).ofSet, (*writer).limits},
 	{(*writer).ofSet, (*writer).watts},
 	{(*writer).ofSet, (*writer).absent},

@@ -122,9 +122,10 @@ func (s *shortener) table() (rows [][]string) {
 	n := 0
 	switch {
 	case s.Set != nil:
+		other := s.Set.OtherTurns()
 		for i := range s.Set.Cells {
 			c := &s.Set.Cells[i]
-			if c.Source == "" && !(len(c.Runs) > 0 && c.Runs[0].Calibrates()) {
+			if c.Source == "" && !(len(c.Runs) > 0 && c.Runs[0].Calibrates()) && !other(&c.Cell) {
 				add(c.Cell.ID, c)
 				n++
 			}

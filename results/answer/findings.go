@@ -145,6 +145,7 @@ func Shorten(e Evidence, a *Answer) *Brief {
 	s := &shortener{Evidence: e, answer: a}
 	s.topics()
 	s.write()
+	s.tellLengths()
 	b := &Brief{Findings: s.findings, Rows: s.table(), Doubts: s.doubts()}
 	if len(b.Findings) == 0 && len(b.Rows) == 0 {
 		return nil

@@ -29,13 +29,16 @@ type Asked struct {
 	Against []map[string]string // what their partners have where it does not concern them ([plan.Origin])
 }
 
-// Contrasts pairs the cells of a plan that differ in one factor alone, of which the one at A
-// has the baseline's value: what is said of such a pair is said of that factor. able tells which
-// cells can be measured. A factor that does not concern one of the two modes is a part of the other
-// mode, not a difference: it has the baseline's value, and beside primary cells also each that the
-// plan declares. Pairs are in the order of the factors, then of the cells; cells that have no
-// partner, though they differ from the baseline in what was asked about, come last.
+// Contrasts pairs the cells of a plan that differ in one factor alone, of which the one at A has
+// the baseline's value: what is said of such a pair is said of that factor. able tells which cells
+// can be measured. A factor that does not concern one of the two modes is a part of the other mode,
+// not a difference: it has the baseline's value, and beside primary cells also each that the plan
+// declares. Pairs are in the order of the factors, then of the cells; cells that have no partner,
+// though they differ from the baseline in what was asked about, come last. Cells at turns of
+// another length than the plan's are in none ([plan.OtherTurns]).
 func Contrasts(cells []plan.Cell, base plan.Cell, asked Asked, able func(i int) bool) []Pair {
+	can, other := able, plan.OtherTurns(cells)
+	able = func(i int) bool { return can(i) && !other(&cells[i]) }
 	x := contraster{cells: cells, base: base, able: able, at: map[plan.CellKey]int{}}
 	for i := range cells {
 		if able(i) {

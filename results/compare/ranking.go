@@ -241,15 +241,27 @@ func (r *Rival) Why() string {
 
 // Candidates selects the cells of a set that can be the best at something: own runs that count,
 // that ran at full speed, without a fault injected on purpose, and whose application gets the
-// payload.
+// payload. Those at turns of another length than the plan's are beside the others.
 func (s *Set) Candidates() (out []*Cell) {
+	other := s.OtherTurns()
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if len(c.Runs) > 0 && c.Source == "" && CanLead(&c.Cell) && !c.Runs[0].Calibrates() {
+		if len(c.Runs) > 0 && c.Source == "" && CanLead(&c.Cell) && !c.Runs[0].Calibrates() && !other(&c.Cell) {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// OtherTurns finds the cells of the set that have turns of another length than their plan's.
+func (s *Set) OtherTurns() func(*plan.Cell) bool {
+	cells := make([]plan.Cell, 0, len(s.Cells))
+	for i := range s.Cells {
+		if s.Cells[i].Source == "" {
+			cells = append(cells, s.Cells[i].Cell)
+		}
+	}
+	return plan.OtherTurns(cells)
 }
 
 // CanLead reports whether a cell can be the best at something, if it runs.

@@ -159,7 +159,20 @@ type played struct {
 	Spec struct {
 		Adaptive *struct{}
 		Again    int
+		Lengths  *struct{ Repetitions int }
 	} `json:"spec"`
+}
+
+// reps returns how many repetitions of a cell were planned.
+func (p *played) reps(j *results.Journal) func(*plan.Cell) int {
+	replays, other := 1+max(0, min(p.Spec.Again, 1000)), plan.OtherTurns(j.Header.Cells)
+	return func(c *plan.Cell) int {
+		n := j.Header.Plan.Repetitions
+		if l := p.Spec.Lengths; l != nil && other(c) {
+			n = l.Repetitions
+		}
+		return max(0, min(n, 1_000_000)) * replays
+	}
 }
 
 // state sets whether the journal reached the end of its plan.
@@ -191,7 +204,7 @@ func (p *pair) plan(j *results.Journal) (unfinished bool) {
 	if len(j.Header.Plan.Played) > 0 {
 		_ = json.Unmarshal(j.Header.Plan.Played, &more) // of another form: then only what the header says counts
 	}
-	reps := min(j.Header.Plan.Repetitions, 1_000_000) * (1 + max(0, min(more.Spec.Again, 1000)))
+	reps := more.reps(j)
 	type tries struct {
 		reps map[int]bool
 		none bool // it cannot run
@@ -209,15 +222,16 @@ func (p *pair) plan(j *results.Journal) (unfinished bool) {
 		}
 		made[k].reps[r.Rep], made[k].none = true, made[k].none || r.Verdict == results.Unsupported
 	}
-	p.Planned = reps * len(j.Header.Cells)
-	if more.Spec.Adaptive != nil {
-		p.Planned = 0
+	for i := range j.Header.Cells {
+		if more.Spec.Adaptive == nil {
+			p.Planned += reps(&j.Header.Cells[i])
+		}
 	}
 	for i := range j.Header.Cells {
 		switch t := made[keys.Of(new(planned(j.Header.Cells[i])))]; {
 		case t == nil:
 			return true
-		case more.Spec.Adaptive == nil && !t.none && len(t.reps) < reps:
+		case more.Spec.Adaptive == nil && !t.none && len(t.reps) < reps(&j.Header.Cells[i]):
 			unfinished = true
 		}
 	}

@@ -173,6 +173,9 @@ func Summarize(j results.Journal) *Summary {
 		s.Cells = append(s.Cells, stops.cell(g))
 	}
 	s.Stops = stops.all()
+	// Cells at turns of other lengths come last, and are in no chart and no order.
+	other := set.OtherTurns()
+	own := slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool { return other(&g.cell) })
 	s.mean(groups)
 	s.Compared, s.Uncompared = compared(&set)
 	between := set.Between
@@ -182,13 +185,13 @@ func Summarize(j results.Journal) *Summary {
 	if s.Brief != nil {
 		s.Answers = s.Brief.Findings
 	}
-	s.ROI, s.Calibrations = roiOf(returning(groups), q), calibrations(&j)
+	s.ROI, s.Calibrations = roiOf(returning(own), q), calibrations(&j)
 	if s.ROI != nil {
-		s.ROI.groups = groups
+		s.ROI.groups = own
 	}
 	s.UseExponents(Exponents{})
 	s.Ladders = ladders(groups, s.Cells)
-	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
+	s.Costs, s.Flows, s.Trips = costsOf(own), flowCurves(own, s.Cells, between), tripsOf(groups, s.Cells)
 	s.Along, s.LossFree = alongOf(groups, s.Cells), lossFreeOf(groups, s.Cells)
 	for i := range j.Records {
 		switch r := &j.Records[i]; {
@@ -200,8 +203,8 @@ func Summarize(j results.Journal) *Summary {
 	}
 	s.Notes = notes(j.Records, s.Cells)
 	s.Why, s.WhyMore = whyOf(s.Compared)
-	s.decisions = decisionsOf(groups, s.Cells)
-	s.CostRate = costRatesOf(groups, s.Cells)
+	s.decisions = decisionsOf(own, s.Cells)
+	s.CostRate = costRatesOf(own, s.Cells)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
 	s.TG = machine(j.Records, func(r *results.Record) *results.Host { return &r.TG })
 	return s

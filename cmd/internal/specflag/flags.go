@@ -46,7 +46,6 @@ type Flags struct {
 	manyRX, manyTX []string
 	given          func(*plan.Option) bool // by a flag
 	typed          func(*plan.Option) string
-	said           func(key string) bool
 }
 
 // Add defines the flags: those of hosts, options and the keys that are named, with the values
@@ -57,7 +56,6 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs := cmd.Flags()
 	f.given = func(o *plan.Option) bool { return fs.Changed(o.FlagName()) }
 	f.typed = func(o *plan.Option) string { return fs.Lookup(o.FlagName()).Value.String() }
-	f.said = func(key string) bool { return fs.Changed(matrix.LookupKey(key).Flag) }
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "interface of the SUT (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
@@ -92,7 +90,7 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 		}
 	}
 	cli.AddOptions(cmd, &f.Cell, func(o *plan.Option) bool {
-		return (o.Kind != plan.OfModes || !many) && !slices.Contains(f.Without, o.Name)
+		return (o.Kind != plan.OfModes || !many) && !o.OfPlan && !slices.Contains(f.Without, o.Name)
 	})
 	addKeys(cmd, f.Spec, keys...)
 	if order := fs.Lookup("order"); order != nil {
@@ -152,8 +150,11 @@ func (o *Order) Over(s *matrix.Spec) error {
 			return cli.Usagef("--%s: %w", k.Flag, err)
 		}
 	}
-	if s.TurnLength() == 0 && !o.cmd.Flags().Changed("turn") {
-		s.Turn = 0 // which the plan said of its turns
+	switch fs := o.cmd.Flags(); {
+	case fs.Changed("turn") && !fs.Changed("order"):
+		s.TakeTurns()
+	case s.TurnLength() == 0 && !fs.Changed("turn"):
+		s.InBlocks() // without what the plan said of its turns
 	}
 	if err := s.TurnsFit(); err != nil {
 		return cli.UsageError(err)
@@ -213,11 +214,7 @@ func (f *Flags) Finish(name string) (*matrix.Spec, error) {
 			return nil, cli.Usagef("%s: %w", x.flag, err)
 		}
 	}
-	if f.said("turn") && !f.said("order") {
-		if err := matrix.LookupKey("order").Say(s, "turns"); err != nil {
-			return nil, err
-		}
-	}
+	s.WantTurns()
 	if err := s.TurnsFit(); err != nil {
 		return nil, cli.UsageError(err)
 	}
@@ -356,30 +353,35 @@ func withUsual(names []string) []string {
 // mayTakeTurns reports whether what turns need can be set on this host.
 var mayTakeTurns = bench.MayTakeTurns
 
-// ChooseOrder lets the cells take turns where the user says nothing of their order, several are to
-// be compared, and all can. It returns what the user is told where they cannot. A turn is so long
-// where the user does not say; 0: as usual.
-func (f *Flags) ChooseOrder(turn time.Duration, power bool) (line string) {
-	s := f.Spec
-	if f.said("order") || f.said("turn") || len(s.Cells) < 2 {
-		return ""
-	}
+// ChooseOrder chooses how the runs of a plan follow one another ([matrix.Spec.ChooseOrder]), whose
+// power is measured or not.
+func ChooseOrder(s *matrix.Spec, power bool) matrix.Choice {
 	why := ""
 	switch {
 	case power:
 		why = "no instrument tells whose turn it was that took power"
 	case !mayTakeTurns() && (s.SUT.Host == "local" || s.TG.Host == "local"):
 		why = "net.ipv4.tcp_slow_start_after_idle=0 takes root (CAP_NET_ADMIN)"
-	case f.said("sample_interval") && s.Common.SampleInterval > 0:
-		why = "time series, which --sample-interval asks for, would be of all of them"
-	default:
-		s.Turn = turn
-		if why = s.TakeTurns(); why == "" {
-			return ""
-		}
-		s.Turn = 0
 	}
-	return "Runs follow one another, and do not take turns: " + why + "."
+	return s.ChooseOrder(why)
+}
+
+// ChooseOrder does so for the flags' plan, and returns what the user is told where several cells
+// take no turns though nobody said so. A turn is so long where the user does not say; 0: as usual.
+func (f *Flags) ChooseOrder(turn time.Duration, power bool) (line string) {
+	s := f.Spec
+	if !s.SaysOrder() {
+		s.Turn = turn
+	}
+	c := ChooseOrder(s, power)
+	if c.Why == "" {
+		return ""
+	}
+	s.Turn = 0
+	if len(s.Cells) < 2 {
+		return ""
+	}
+	return "Runs follow one another, and do not take turns: " + c.Why + "."
 }
 
 // usual lists the modes of a role where none is named.

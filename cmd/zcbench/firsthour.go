@@ -112,7 +112,7 @@ to be reported, 2 wrong usage or input.`,
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	fs.StringVar(&f.out, "out", "out/firsthour", "folder to make; the archive lies beside it")
 	fs.StringSliceVar(&f.only, "only", nil, "make only these steps: "+strings.Join(stepNames, ", "))
-	fs.IntVar(&f.reps, "repetitions", 6, "fresh starts of decide")
+	fs.IntVar(&f.reps, "repetitions", 8, "fresh starts of decide")
 	fs.DurationVar(&f.duration, "duration", time.Second, "window of decide, of each mode and load")
 	fs.BoolVar(&f.dry, "dry-run", false, "print the steps and how long they take, but run nothing")
 	fs.BoolVar(&f.json, "json", false, "print the steps as JSON")

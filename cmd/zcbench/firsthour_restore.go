@@ -107,14 +107,20 @@ func (k *killing) play(ctx context.Context, cmd *cobra.Command) (err error) {
 		if owes && len(k.differs) == 0 {
 			k.differs = []string{"zcbench restore says that something is left: restore.txt"}
 		}
-		k.found = fmt.Sprintf("%d settings are not as they were", len(k.differs))
+		k.found = fmt.Sprintf("not as it was before: %s", settings(len(k.differs)))
 	case byItself:
-		k.found = fmt.Sprintf("%d settings were taken back by the agents, which lost their controller", len(set))
+		k.found = settings(len(set)) + " taken back by the agents themselves, which lost their controller"
 	default:
-		k.found = fmt.Sprintf("%d settings were left by the killed run, and are as they were after zcbench restore",
-			len(set))
+		k.found = settings(len(left)) + " left by the killed run; all is as it was after zcbench restore"
 	}
 	return nil
+}
+
+func settings(n int) string {
+	if n == 1 {
+		return "1 setting"
+	}
+	return fmt.Sprintf("%d settings", n)
 }
 
 // remember takes note of what the hosts are like, and of what does not stand still there.

@@ -9,15 +9,16 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
-	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -54,32 +55,25 @@ func (f *firstHour) doctor(cmd *cobra.Command, b *bundle) (out []step) {
 	return out
 }
 
-// canRun sums up what a host can run in its role.
+// canRun sums up what a host can do with TCP in its role.
 func canRun(d *diagnosis, role ends.Role) string {
 	of := map[ends.Role]stream.Role{ends.SUT: stream.RX, ends.TG: stream.TX}[role]
-	lacks := 0
-	for _, m := range d.Modes {
-		if m.Role == of && !m.Supported {
-			lacks++
+	var can, not []string
+	for _, l := range d.Modes {
+		m, err := modes.Find(l.Role, l.Name)
+		switch {
+		case err != nil || l.Role != of || m.Kind != stream.Stream:
+		case l.Supported && l.Doubt == "":
+			can = append(can, l.Name)
+		default:
+			not = append(not, l.Name)
 		}
 	}
-	text := "can run " + d.running(of, false)
-	if lacks > 0 {
-		text += fmt.Sprintf("; %d modes not: %s-doctor.txt says why", lacks, role)
-	}
-	if n := notOK(d.Checks); n > 0 {
-		text += fmt.Sprintf("; %d checks of the host are not ok", n)
+	text := "can run " + strings.Join(can, " ")
+	if not != nil {
+		text += fmt.Sprintf("; not, or in doubt: %s (%s-doctor.txt says why)", strings.Join(not, " "), role)
 	}
 	return text
-}
-
-func notOK(checks []wire.Check) (n int) {
-	for _, c := range checks {
-		if c.Status != "ok" {
-			n++
-		}
-	}
-	return n
 }
 
 // proof moves the payload by each receive mode.
@@ -98,7 +92,7 @@ func (f *firstHour) prove(cmd *cobra.Command, b *bundle, name string, control bo
 	})
 	recs, err := bench.Prove(cmd.Context(), bench.ProofOptions{SUT: f.sut, TG: f.tg, Dev: f.dev, TGDev: f.tgDev,
 		Dir: b.path(name), ToolVersion: version.Tool(), Cases: cases, SharedWithSSH: f.shared,
-		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr()})
+		Progress: proofLines{cmd.ErrOrStderr()}, Notices: cmd.ErrOrStderr()})
 	if len(recs) > 0 {
 		err = errors.Join(err, derived(b.path(name)))
 	}
@@ -143,6 +137,17 @@ func (f *firstHour) proved1(name string, c *bench.ProofCase, row *bench.ProofRow
 	}
 	return s
 }
+
+// proofLines tells of runs that end when all bytes have arrived: a line as each has ended.
+type proofLines struct{ w io.Writer }
+
+func (proofLines) Plan(int, time.Duration) {}
+func (proofLines) Begin(matrix.Run)        {}
+func (proofLines) Skip(matrix.Run)         {}
+func (proofLines) Again(matrix.Run)        {}
+func (proofLines) End()                    {}
+
+func (p proofLines) Done(r results.Record) { fmt.Fprintf(p.w, "  %s: %s\n", r.Cell.ID, r.Verdict) }
 
 // derived makes the files of a results folder.
 func derived(dir string) error {

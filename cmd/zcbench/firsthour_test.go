@@ -86,7 +86,7 @@ func TestIntegrationFirstHour(t *testing.T) {
 	}
 	flat := strings.Join(strings.Fields(table), " ")
 	for _, want := range []string{"steps were fine", "fine proof tcp 67,108,864 bytes verified; it always copies",
-		"settings were left by the killed run, and are as they were after zcbench restore", "bundle: " + out,
+		"left by the killed run; all is as it was after zcbench restore", "bundle: " + out,
 		"publish: " + out + "/zcbench-veth-"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q in\n%s", want, table)

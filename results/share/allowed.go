@@ -49,7 +49,7 @@ var kept = map[string]string{
 var facts = []string{
 	"kernel/preemption", "kernel/clocksource", "kernel/isolated CPUs", "kernel/nohz_full CPUs", "kernel/numa_balancing",
 	"kernel/lockdown", "kernel/io_uring_disabled",
-	"cpu/microcode", "cpu/online", "cpu/classes", "cpu/smt active", "cpu/vulnerability *",
+	"cpu/microcode", "cpu/online", "cpu/classes", "cpu/smt active",
 	"ram/total", "machine/virtual", "machine/hypervisor", "iommu/units", "iommu/modes",
 	"numa/nodes", "numa/node * CPUs", "numa/node * distances", "numa/node * memory",
 	"cpufreq/driver", "cpufreq/energy preference", "cpufreq/least kHz", "cpufreq/most kHz", "cpufreq/hardware's most kHz",

@@ -158,10 +158,7 @@ func (c *Cell) checkSettings() error {
 		}
 		at = i
 	}
-	if _, err := modes.Find(stream.RX, cell.RX); err != nil {
-		return err
-	}
-	if _, err := modes.Find(stream.TX, cell.TX); err != nil {
+	if err := checkModes(&cell, c.Runs.OK > 0); err != nil {
 		return err
 	}
 	at = -1
@@ -171,6 +168,26 @@ func (c *Cell) checkSettings() error {
 			return fmt.Errorf("not_told: %.80q is no setting, or out of place", name)
 		}
 		at = i
+	}
+	return nil
+}
+
+// checkModes refuses modes that there are not. A cell that cannot run whatever the other end does
+// has the mode that cannot alone.
+func checkModes(c *plan.Cell, ran bool) error {
+	if c.RX == "" && c.TX == "" {
+		return errors.New("it names no mode")
+	}
+	for _, x := range []struct {
+		role stream.Role
+		name string
+	}{{stream.RX, c.RX}, {stream.TX, c.TX}} {
+		if x.name == "" && !ran {
+			continue
+		}
+		if _, err := modes.Find(x.role, x.name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -150,6 +150,21 @@ func TestManyCells(t *testing.T) {
 	}
 }
 
+// A mode that cannot run with any other is a cell without one.
+func TestFoldedCell(t *testing.T) {
+	j := plantest.Journal(1, 1, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 10, Cores: 1, TGCores: 1},
+		plantest.Cell{Cell: plan.Cell{ID: "zcrx/*", RX: "zcrx"}}, plantest.Cell{Cell: plan.Cell{ID: "*/devmem", TX: "devmem"}})
+	text := Of(j, nil).Encode()
+	if f, err := Parse(text); err != nil || len(f.Cells) != 3 || f.Cells[1].Runs.Unsupported != 1 {
+		t.Errorf("%v: %s", err, text)
+	}
+	for _, bad := range []string{`{"name": "rx", "value": "tcp"},`, `{"name": "rx", "value": "zcrx"}`} {
+		if _, err := Parse(changed(t, text, bad, "")); err == nil {
+			t.Errorf("without %s it is read", bad)
+		}
+	}
+}
+
 // changed is the file with some text replaced.
 func changed(t *testing.T, text []byte, old, by string) []byte {
 	t.Helper()

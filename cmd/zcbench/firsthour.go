@@ -66,7 +66,7 @@ type came string
 // What steps come to.
 const (
 	fine    came = "fine"
-	notHere came = "not here" // these hosts cannot do it, which is no fault of theirs
+	cannot came = "not here" // these hosts cannot do it, which is no fault of theirs
 	failing came = "REPORT"
 	unmade  came = "not made"
 )
@@ -360,7 +360,7 @@ func (f *firstHour) table(shared string) string {
 	for _, x := range []struct {
 		c    came
 		text string
-	}{{notHere, "%d cannot be done on these hosts"}, {failing, "%d to report"}, {unmade, "%d not made"}} {
+	}{{cannot, "%d cannot be done on these hosts"}, {failing, "%d to report"}, {unmade, "%d not made"}} {
 		if count[x.c] > 0 {
 			fmt.Fprintf(&b, ", "+x.text, count[x.c])
 		}
@@ -380,7 +380,7 @@ func (f *firstHour) table(shared string) string {
 				b.WriteString(cli.Indented(strings.Repeat(" ", 12)+x[0]+": ", strings.Repeat(" ", 14), x[1]))
 			}
 		}
-		if s.Came != notHere && s.Again != "" {
+		if s.Came != cannot && s.Again != "" {
 			fmt.Fprintf(&b, "%12sagain: %s\n", "", s.Again) // to be copied: in one line
 		}
 	}

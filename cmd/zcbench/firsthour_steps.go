@@ -129,9 +129,9 @@ func (f *firstHour) proved1(name string, c *bench.ProofCase, row *bench.ProofRow
 			f.proved[row.RX] = true
 		}
 	case rec.Verdict == results.Unsupported:
-		s.Came, s.Found = notHere, "unsupported"
+		s.Came, s.Found = cannot, "unsupported"
 	case rec.Expected:
-		s.Came, s.Found = notHere, copiedText(*row)+" copied, as it must be over this link"
+		s.Came, s.Found = cannot, copiedText(*row)+" copied, as it must be over this link"
 	default:
 		s.Came, s.Found = failing, strings.Join(row.Wrong, "; ")
 	}

@@ -85,7 +85,7 @@ func TestIntegrationFirstHour(t *testing.T) {
 		}
 	}
 	flat := strings.Join(strings.Fields(table), " ")
-	for _, want := range []string{"steps were fine", "fine proof tcp 67,108,864 bytes verified; it always copies",
+	for _, want := range []string{"steps were fine", "bytes verified; it always copies",
 		"left by the killed run; all is as it was after zcbench restore", "bundle: " + out,
 		"publish: " + out + "/zcbench-veth-"} {
 		if !strings.Contains(flat, want) {
@@ -194,7 +194,7 @@ func TestFirstHourUsage(t *testing.T) {
 func TestFirstHourTable(t *testing.T) {
 	f := firstHour{sut: "exec:srun -w n1", tg: "ssh:root@it's", dev: "eth1", out: "out/hour", duration: time.Second, reps: 6}
 	f.steps = []step{{Step: "proof", What: "zcrx", Came: fine, Found: "67,108,864 bytes verified, 0 % copied"},
-		{Step: "proof", What: "devmem", Came: notHere, Found: "unsupported", Reason: "no", Fix: "none", Again: "x"},
+		{Step: "proof", What: "devmem", Came: cannot, Found: "unsupported", Reason: "no", Fix: "none", Again: "x"},
 		failed("restore", "one kill -9", "2 settings are not as they were", errors.New("why"), f.again("restore"))}
 	table := f.table("zcbench-x.json")
 	for _, want := range []string{"1 of 3 steps were fine, 1 cannot be done on these hosts, 1 to report.",

@@ -66,7 +66,7 @@ type came string
 // What steps come to.
 const (
 	fine    came = "fine"
-	cannot came = "not here" // these hosts cannot do it, which is no fault of theirs
+	cannot  came = "not here" // these hosts cannot do it, which is no fault of theirs
 	failing came = "REPORT"
 	unmade  came = "not made"
 )
@@ -229,7 +229,8 @@ func (f *firstHour) about(name string) string {
 	case stepDoctor:
 		return "what both hosts can run, and their records (10 s)"
 	case stepProof:
-		return fmt.Sprintf("%d receive modes, %d MiB each, verified (%s)", len(cases)-controls, bench.ProofBytes>>20, each)
+		return fmt.Sprintf("%d receive modes, %d MiB each, verified (%s)", len(cases)-controls, bench.ProofBytes>>20,
+			each)
 	case stepControl:
 		return fmt.Sprintf("%d runs steered to a wrong queue, which must be found copied (%s)", controls, each)
 	case stepRestore:
@@ -329,8 +330,8 @@ func (f *firstHour) finish(cmd *cobra.Command, b *bundle) error {
 	return nil
 }
 
-// share puts the file of zcbench share into the bundle, of the last results that it has, and returns
-// its name.
+// share puts the file of zcbench share into the bundle, of the last results that it has, and
+// returns its name.
 func (f *firstHour) share(b *bundle) string {
 	for _, dir := range []string{"decide", "proof", "control"} {
 		if !b.has(dir + "/" + results.JournalFile) {

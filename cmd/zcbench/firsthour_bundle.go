@@ -99,7 +99,8 @@ func (b *bundle) add(t *tar.Writer, name, as string) error {
 	if err != nil {
 		return err
 	}
-	err = t.WriteHeader(&tar.Header{Name: as, Mode: 0o644, Size: st.Size(), ModTime: st.ModTime(), Typeflag: tar.TypeReg})
+	err = t.WriteHeader(&tar.Header{Name: as, Mode: 0o644, Size: st.Size(), ModTime: st.ModTime(),
+		Typeflag: tar.TypeReg})
 	if err == nil {
 		_, err = io.CopyN(t, f, st.Size())
 	}

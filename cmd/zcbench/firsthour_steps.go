@@ -97,13 +97,15 @@ func (f *firstHour) prove(cmd *cobra.Command, b *bundle, name string, control bo
 		err = errors.Join(err, derived(b.path(name)))
 	}
 	if err != nil {
-		out = append(out, failed(name, "the runs", fmt.Sprintf("they ended early, after %d of %d", len(recs), len(cases)),
+		out = append(out, failed(name, "the runs", fmt.Sprintf("they ended early, after %d of %d", len(recs),
+			len(cases)),
 			err, f.again(name)))
 	}
 	for i, row := range bench.JudgeProof(cases, recs) {
 		at := slices.IndexFunc(recs, func(r results.Record) bool { return r.Cell.ID == row.Name })
 		if at < 0 {
-			out = append(out, step{Step: name, What: row.Name, Came: unmade, Found: "it was not run", Again: f.again(name)})
+			out = append(out, step{Step: name, What: row.Name, Came: unmade, Found: "it was not run",
+				Again: f.again(name)})
 			continue
 		}
 		out = append(out, f.proved1(name, &cases[i], &row, &recs[at]))
@@ -182,7 +184,8 @@ func (f *firstHour) decide(cmd *cobra.Command, b *bundle) []step {
 
 // decideFlags are those of its short form.
 func (f *firstHour) decideFlags(out string) []string {
-	return []string{"--flows", "1", "--repetitions", fmt.Sprint(f.reps), "--duration", f.duration.String(), "--out", out}
+	return []string{"--flows", "1", "--repetitions", fmt.Sprint(f.reps), "--duration", f.duration.String(), "--out",
+		out}
 }
 
 // decideCommand runs zcbench decide, which prints its answer to w.

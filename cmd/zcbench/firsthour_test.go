@@ -100,7 +100,8 @@ func TestIntegrationFirstHour(t *testing.T) {
 		}
 	}
 	files := packedIn(t, out+".tar.gz")
-	for _, want := range []string{"summary.txt", "firsthour.json", "sut-record.json", "tg-record.json", "sut-doctor.txt",
+	for _, want := range []string{"summary.txt", "firsthour.json", "sut-record.json", "tg-record.json",
+		"sut-doctor.txt",
 		"restore.txt", "proof/journal.jsonl", "proof/report.html", "control/journal.jsonl"} {
 		if !slices.Contains(files, "hour/"+want) {
 			t.Errorf("no %s in the archive: %q", want, files)
@@ -142,7 +143,8 @@ func TestIntegrationFirstHourFails(t *testing.T) {
 		"netns:"+pair.TG.Netns.Path(), "--out", out, "--only", "doctor,restore")
 	flat := strings.Join(strings.Fields(table), " ")
 	if status != 1 || !strings.Contains(flat, "1 to report") || !strings.Contains(flat, "REPORT restore") ||
-		!strings.Contains(table, "again: zcbench firsthour --sut netns:") || !strings.Contains(flat, "fine doctor SUT") {
+		!strings.Contains(table, "again: zcbench firsthour --sut netns:") ||
+		!strings.Contains(flat, "fine doctor SUT") {
 		t.Errorf("exit status %d: %s%s", status, table, stderr)
 	}
 	if !slices.Contains(packedIn(t, out+".tar.gz"), "hour/summary.txt") {
@@ -180,7 +182,8 @@ func TestFirstHourUsage(t *testing.T) {
 		{[]string{"--repetitions", "0"}, "at least 1"},
 		{[]string{"--out", dir}, "is there already"},
 	} {
-		args := append([]string{"firsthour", "--sut", "local", "--tg", "local", "--out", filepath.Join(dir, "new")}, x.args...)
+		args := append([]string{"firsthour", "--sut", "local", "--tg", "local", "--out", filepath.Join(dir, "new")},
+			x.args...)
 		if status, out, stderr := zcbench(t, args...); status != 2 || !strings.Contains(stderr, x.want) || out != "" {
 			t.Errorf("%q: exit status %d, %s%s", x.args, status, out, stderr)
 		}
@@ -192,13 +195,15 @@ func TestFirstHourUsage(t *testing.T) {
 
 // The commands that repeat steps are such as a shell takes them, and the table fits.
 func TestFirstHourTable(t *testing.T) {
-	f := firstHour{sut: "exec:srun -w n1", tg: "ssh:root@it's", dev: "eth1", out: "out/hour", duration: time.Second, reps: 6}
+	f := firstHour{sut: "exec:srun -w n1", tg: "ssh:root@it's", dev: "eth1", out: "out/hour", duration: time.Second,
+		reps: 6}
 	f.steps = []step{{Step: "proof", What: "zcrx", Came: fine, Found: "67,108,864 bytes verified, 0 % copied"},
 		{Step: "proof", What: "devmem", Came: cannot, Found: "unsupported", Reason: "no", Fix: "none", Again: "x"},
 		failed("restore", "one kill -9", "2 settings are not as they were", errors.New("why"), f.again("restore"))}
 	table := f.table("zcbench-x.json")
 	for _, want := range []string{"1 of 3 steps were fine, 1 cannot be done on these hosts, 1 to report.",
-		`again: zcbench firsthour --sut 'exec:srun -w n1' --tg 'ssh:root@it'\''s' --dev eth1 --only restore --out out/hour-again`,
+		`again: zcbench firsthour --sut 'exec:srun -w n1' --tg 'ssh:root@it'\''s' --dev eth1 --only restore ` +
+			`--out out/hour-again`,
 		"publish: out/hour/zcbench-x.json", "reason: why"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)

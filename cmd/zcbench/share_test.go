@@ -18,7 +18,8 @@ import (
 func TestShare(t *testing.T) {
 	dir := t.TempDir()
 	zero := 0.0
-	j := plantest.Journal(1, 6, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20, Cores: 1, TGCores: 1, CV: .01},
+	j := plantest.Journal(1, 6, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20, Cores: 1, TGCores: 1,
+		CV: .01},
 		plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Gbps: 30, Cores: 1, TGCores: 1, CV: .01, RXCopied: &zero})
 	w, err := results.Create(filepath.Join(dir, "out"), j.Header)
 	if err != nil {

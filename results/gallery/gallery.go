@@ -44,7 +44,8 @@ const costUnit = "CPU seconds per GB, receiver"
 func Page(handed []HandedIn, published []Published) (page string, pictures []Picture) {
 	handed = slices.Clone(handed)
 	slices.SortStableFunc(handed, func(a, b HandedIn) int {
-		return cmp.Or(cmp.Compare(nicOf(a), nicOf(b)), cmp.Compare(a.Host(ends.SUT, "kernel"), b.Host(ends.SUT, "kernel")),
+		return cmp.Or(cmp.Compare(nicOf(a), nicOf(b)), cmp.Compare(a.Host(ends.SUT, "kernel"),
+			b.Host(ends.SUT, "kernel")),
 			cmp.Compare(a.Name, b.Name))
 	})
 	var b strings.Builder
@@ -102,8 +103,8 @@ was the limit. Two files are of different hosts, so their figures show no differ
 const others = `## What others published
 
 Single figures without their runs, so nothing can be tested, and no verdict stands beside them. They
-were measured by other programs, on other hosts, for other questions. ` + "`zcbench compare FILE out/yours`" + `
-puts yours beside them.
+were measured by other programs, on other hosts, for other questions.
+` + "`zcbench compare FILE out/yours`" + ` puts yours beside them.
 
 ![Published rates](images/hardware-published.svg)
 
@@ -132,7 +133,8 @@ func section(b *strings.Builder, f HandedIn) {
 	for i := range f.Cells {
 		c := &f.Cells[i]
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", cell(cmp.Or(c.Setting("rx"), "any")),
-			cell(cmp.Or(c.Setting("tx"), "any")), cell(rest(c)), figure(c.SUT.Figure("throughput_gbps"), 1), figure(c.SUT.Figure("ns_per_kb"), 1000), copied(c),
+			cell(cmp.Or(c.Setting("tx"), "any")), cell(rest(c)), figure(c.SUT.Figure("throughput_gbps"), 1),
+			figure(c.SUT.Figure("ns_per_kb"), 1000), copied(c),
 			runs(c.Runs))
 	}
 	b.WriteByte('\n')
@@ -275,7 +277,8 @@ func (p Published) section(b *strings.Builder) {
 	b.WriteString("| receive | cell | kernel | driver | CPU | Gbit/s | source |\n|---|---|---|---|---|---|---|\n")
 	all := list{}
 	for _, r := range rates {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | [%d] |\n", cell(r.Cell.RX), cell(chosen(r)), blank(r.SUT.Env.Kernel),
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | [%d] |\n", cell(r.Cell.RX), cell(chosen(r)),
+			blank(r.SUT.Env.Kernel),
 			blank(r.SUT.Env.Driver), blank(r.SUT.Env.CPUModel), digits6(*r.SUT.ThroughputGbps), all.number(r.Source))
 	}
 	b.WriteByte('\n')

@@ -102,7 +102,8 @@ func handedIn(driver, kernel string) HandedIn {
 		plantest.Cell{Cell: zcrx, Gbps: 92, Cores: 1, TGCores: 1, CV: .01, RXCopied: &zero})
 	for i := range j.Records {
 		for k, h := range []*results.Host{&j.Records[i].SUT, &j.Records[i].TG} {
-			h.Env = measure.Env{BootID: fmt.Sprint(k), Kernel: kernel, Driver: driver, CPUModel: "Example <CPU> | 1", CPUs: 16}
+			h.Env = measure.Env{BootID: fmt.Sprint(k), Kernel: kernel, Driver: driver, CPUModel: "Example <CPU> | 1",
+				CPUs: 16}
 		}
 	}
 	f := share.Of(j, nil)
@@ -121,7 +122,8 @@ func TestHandedIn(t *testing.T) {
 	a, b := handedIn("mlx5_core", "6.17.0"), handedIn("bnxt_en", "6.18.0")
 	page, pictures = Page([]HandedIn{a, b}, published)
 	for _, want := range []string{"### bnxt_en, Linux 6.18.0", "### mlx5_core, Linux 6.17.0",
-		"| zcrx | tcp | touch=read pace=50% | 30 [", "| 0 % | 8 ok |", `Example &lt;CPU> ? 1`, "images/hardware-cost.svg",
+		"| zcrx | tcp | touch=read pace=50% | 30 [", "| 0 % | 8 ok |", `Example &lt;CPU> ? 1`,
+		"images/hardware-cost.svg",
 		"results/hardware/" + a.Name} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
@@ -132,7 +134,8 @@ func TestHandedIn(t *testing.T) {
 		t.Errorf("%d pictures", len(pictures))
 	}
 	svg := string(pictures[0].SVG)
-	for _, want := range []string{"zcrx ← tcp, mlx5_core, Linux 6.17.0", "tcp ← tcp, bnxt_en, Linux 6.18.0", `class="curve c`} {
+	for _, want := range []string{"zcrx ← tcp, mlx5_core, Linux 6.17.0", "tcp ← tcp, bnxt_en, Linux 6.18.0",
+		`class="curve c`} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("no %q in the picture", want)
 		}

@@ -101,7 +101,8 @@ func (s *Series) draw(p *plate, i int) {
 			class += " hollow"
 		}
 		x, y := p.x.at(at.X), p.y.at(at.Y)
-		fmt.Fprintf(p.b, `<g class="%s"><title>%s</title>`, class, html.EscapeString(plaintext.Line(s.Name+": "+at.Note)))
+		fmt.Fprintf(p.b, `<g class="%s"><title>%s</title>`, class,
+			html.EscapeString(plaintext.Line(s.Name+": "+at.Note)))
 		if at.XI != nil {
 			fmt.Fprintf(p.b, `<path class="x" d="M%s %sH%s"/>`, px(p.x.at(at.XI[0])), px(y), px(p.x.at(at.XI[1])))
 		}

@@ -52,10 +52,12 @@ var facts = []string{
 	"cpu/microcode", "cpu/online", "cpu/classes", "cpu/smt active",
 	"ram/total", "machine/virtual", "machine/hypervisor", "iommu/units", "iommu/modes",
 	"numa/nodes", "numa/node * CPUs", "numa/node * distances", "numa/node * memory",
-	"cpufreq/driver", "cpufreq/energy preference", "cpufreq/least kHz", "cpufreq/most kHz", "cpufreq/hardware's most kHz",
+	"cpufreq/driver", "cpufreq/energy preference", "cpufreq/least kHz", "cpufreq/most kHz",
+	"cpufreq/hardware's most kHz",
 	"cpufreq/boost", "cpufreq/intel_pstate *", "cpufreq/amd_pstate *", "cpufreq/idle driver", "cpufreq/idle governor",
 	"memory/transparent_hugepage enabled", "memory/transparent_hugepage defrag", "memory/hugepages-*",
-	"nic/speed", "nic/duplex", "nic/PCI vendor", "nic/PCI device", "nic/PCI subsystem vendor", "nic/PCI subsystem device",
+	"nic/speed", "nic/duplex", "nic/PCI vendor", "nic/PCI device", "nic/PCI subsystem vendor",
+	"nic/PCI subsystem device",
 	"nic/PCI revision", "nic/PCIe speed", "nic/PCIe lanes", "nic/PCIe most speed", "nic/PCIe most lanes",
 	"nic/NUMA node", "nic/near CPUs", "nic/IOMMU mode", "nic/virtual functions", "nic/MTU", "nic/*-max-size",
 	"nic/XDP program", "nic/ring *", "nic/receive buffer", "nic/header split", "nic/header split most", "nic/channels",
@@ -107,7 +109,8 @@ func hostFacts(recs []results.Record, role ends.Role, beside *environment.Folder
 	out := []Fact{}
 	names := namesOf(recs)
 	add := func(name, value string) {
-		if value = plain(value); value != "" && len(out) < maxFacts && mayTell(name) && fits(name, value) && !names.in(name, value) {
+		if value = plain(value); value != "" && len(out) < maxFacts && mayTell(name) && fits(name, value) &&
+			!names.in(name, value) {
 			out = append(out, Fact{name, value})
 		}
 	}
@@ -174,7 +177,8 @@ func (names ownNames) in(name, text string) bool {
 	}
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(names, func(n string) bool {
-		return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;:()/", r) }),
+		return slices.Contains(strings.FieldsFunc(text,
+			func(r rune) bool { return strings.ContainsRune(" ,;:()/", r) }),
 			n)
 	})
 }

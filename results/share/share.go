@@ -92,7 +92,8 @@ type Figure struct {
 	Unit   string `json:"unit"`
 	N      int    `json:"n"`
 	Median Number `json:"median"`
-	// Lo and Hi are the interval of the median, of at least 95 %; null where there are too few runs.
+	// Lo and Hi are the interval of the median, of at least 95 %; null where there are too few
+	// runs.
 	Lo  *Number `json:"lo"`
 	Hi  *Number `json:"hi"`
 	Min Number  `json:"min"`

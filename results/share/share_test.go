@@ -26,7 +26,8 @@ import (
 var secrets = []string{"rack7-customer", "netops", "10.20.30.40", "fe80::1234", "0c:42:a1:00:11:22",
 	"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "ens1f0np0", "/home/alice", "SN-4711-X", "0000:41:00.0"}
 
-// made is a journal of two hosts with a NIC, in whose every text a secret is hidden, and its folder.
+// made is a journal of two hosts with a NIC, in whose every text a secret is hidden, and its
+// folder.
 func made(t testing.TB) (results.Journal, *environment.Folder) {
 	t.Helper()
 	zero, all := 0.0, 100.0
@@ -46,7 +47,8 @@ func made(t testing.TB) (results.Journal, *environment.Folder) {
 		{Name: "nic/PCI device", Value: "0x1021"}, {Name: "nic/serial", Value: secrets[8]},
 		{Name: "nic/header split", Value: "on"}, {Name: "nic/near CPUs", Value: "0-15"},
 		{Name: "numa/node 0 CPUs", Value: "0-15"}, {Name: "cpu/microcode", Value: secrets[4]},
-		{Name: "sysctl/net.core.rmem_max", Value: "536870912"}, {Name: "kernel/command line", Value: "root=" + secrets[7]},
+		{Name: "sysctl/net.core.rmem_max", Value: "536870912"},
+		{Name: "kernel/command line", Value: "root=" + secrets[7]},
 		{Name: "sysctl/net.core.default_qdisc", Value: secrets[0]}, {Name: "kernel/version", Value: "#1 " + secrets[1]},
 		{Name: "iommu/units", Value: secrets[9] + " " + secrets[3]}, {Name: "boot/id", Value: secrets[5]},
 		{Name: "cpufreq/driver", Value: "/sys/x " + secrets[7]}, {Name: "process/alice", Value: "1"}}))
@@ -63,7 +65,8 @@ func made(t testing.TB) (results.Journal, *environment.Folder) {
 		for k, h := range []*results.Host{&r.SUT, &r.TG} {
 			h.Name = "ssh:" + secrets[1] + "@" + secrets[0]
 			h.Env = measure.Env{Hostname: secrets[0], BootID: fmt.Sprint("boot", k), Kernel: "6.17.0-1.el10", CPUs: 16,
-				Driver: "mlx5_core", Firmware: "229.0.154.0/pkg 229.1.1", Dev: secrets[6], CPUModel: "Example CPU @ 2.60GHz",
+				Driver: "mlx5_core", Firmware: "229.0.154.0/pkg 229.1.1", Dev: secrets[6],
+				CPUModel: "Example CPU @ 2.60GHz",
 				Governor: "performance", Environment: hash, ToolVersion: "v1.2.3", Placement: secrets[6]}
 		}
 	}
@@ -81,7 +84,8 @@ func TestShared(t *testing.T) {
 			t.Errorf("%q is in it", s)
 		}
 	}
-	for _, want := range []string{`"format": "zcbench-share"`, `{"name": "firmware", "value": "229.0.154.0/pkg 229.1.1"}`,
+	for _, want := range []string{`"format": "zcbench-share"`,
+		`{"name": "firmware", "value": "229.0.154.0/pkg 229.1.1"}`,
 		`{"name": "nic/PCI device", "value": "0x1021"}`, `{"name": "cpu", "value": "Example CPU @ 2.60GHz"}`,
 		`{"name": "rx_buf_len", "value": "32768"}`, `"held_by": "sender"`, `["smt-siblings"]`, `"date": "2026-11-2`,
 		`{"name": "sysctl/net.core.rmem_max", "value": "536870912"}`, `"unit": "Gbit/s"`, `"zero_copy_bytes": `,
@@ -93,7 +97,8 @@ func TestShared(t *testing.T) {
 	if got := f.Cells[1].NotTold; !slices.Equal(got, []string{"area", "set"}) {
 		t.Errorf("not told: %q", got)
 	}
-	if got := f.Name(); !regexp.MustCompile(`^zcbench-mlx5_core-6\.17\.0-1\.el10-2026-11-\d\d\.json$`).MatchString(got) {
+	if got := f.Name(); !regexp.MustCompile(`^zcbench-mlx5_core-6\.17\.0-1\.el10-2026-11-\d\d\.json$`).MatchString(
+		got) {
 		t.Errorf("its name is %s", got)
 	}
 	if again := Of(j, beside).Encode(); !bytes.Equal(text, again) {
@@ -106,7 +111,8 @@ func TestShared(t *testing.T) {
 	if bad := read.Implausible(); bad != nil || read.NotHardware() != "" {
 		t.Errorf("%q, %s", bad, read.NotHardware())
 	}
-	if p := read.Cells[1].SUT.Proof; p == nil || p.CopiedShare() != 0 || read.Cells[1].SUT.Figure("throughput_gbps").Lo == nil {
+	if p := read.Cells[1].SUT.Proof; p == nil || p.CopiedShare() != 0 ||
+		read.Cells[1].SUT.Figure("throughput_gbps").Lo == nil {
 		t.Errorf("%+v", read.Cells[1].SUT)
 	}
 	if len(text) > 20_000 {
@@ -153,7 +159,8 @@ func TestManyCells(t *testing.T) {
 // A mode that cannot run with any other is a cell without one.
 func TestFoldedCell(t *testing.T) {
 	j := plantest.Journal(1, 1, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 10, Cores: 1, TGCores: 1},
-		plantest.Cell{Cell: plan.Cell{ID: "zcrx/*", RX: "zcrx"}}, plantest.Cell{Cell: plan.Cell{ID: "*/devmem", TX: "devmem"}})
+		plantest.Cell{Cell: plan.Cell{ID: "zcrx/*", RX: "zcrx"}},
+		plantest.Cell{Cell: plan.Cell{ID: "*/devmem", TX: "devmem"}})
 	text := Of(j, nil).Encode()
 	if f, err := Parse(text); err != nil || len(f.Cells) != 3 || f.Cells[1].Runs.Unsupported != 1 {
 		t.Errorf("%v: %s", err, text)
@@ -206,8 +213,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", x.by, err, x.want)
 		}
 	}
-	for name, bad := range map[string][]byte{"empty": nil, "cut": text[:len(text)/2], "more": append(slices.Clone(text), "{}"...),
-		"long": append(slices.Clone(text), bytes.Repeat([]byte(" "), MaxBytes)...), "list": []byte("[]"), "null": []byte("null")} {
+	for name, bad := range map[string][]byte{"empty": nil, "cut": text[:len(text)/2],
+		"more": append(slices.Clone(text), "{}"...),
+		"long": append(slices.Clone(text), bytes.Repeat([]byte(" "), MaxBytes)...), "list": []byte("[]"),
+		"null": []byte("null")} {
 		if _, err := Parse(bad); err == nil {
 			t.Errorf("%s: it is read", name)
 		}
@@ -250,12 +259,11 @@ func TestImplausible(t *testing.T) {
 	j, beside := made(t)
 	for want, change := range map[string]func(*File){
 		"one machine": func(f *File) { f.OneMachine = true },
-		"nobody knows": func(f *File) {
-			f.SUT = slices.DeleteFunc(f.SUT, func(x Fact) bool { return x.Name == "driver" })
+		"SUT has no NIC": func(f *File) {
+			f.SUT = slices.DeleteFunc(f.SUT, func(x Fact) bool { return x.Name == "nic/PCI vendor" })
 		},
-		"no NIC of hardware: veth": func(f *File) {
-			i := slices.IndexFunc(f.TG, func(x Fact) bool { return x.Name == "driver" })
-			f.TG[i].Value = "veth"
+		"TG is a hypervisor's": func(f *File) {
+			f.TG[slices.IndexFunc(f.TG, func(x Fact) bool { return x.Name == "nic/PCI vendor" })].Value = "0x1af4"
 		},
 	} {
 		f := Of(j, beside)
@@ -326,7 +334,8 @@ func FuzzParse(f *testing.F) {
 			}
 			got.Implausible()
 			got.NotHardware()
-			if again := got.Encode(); !bytes.Equal(bytes.TrimSpace(again), bytes.TrimSpace(text)) || !json.Valid(again) {
+			if again := got.Encode(); !bytes.Equal(bytes.TrimSpace(again), bytes.TrimSpace(text)) ||
+				!json.Valid(again) {
 				t.Errorf("read as\n%s", again)
 			}
 			if strings.ContainsAny(got.Name(), "/\\") || strings.HasPrefix(got.Name(), ".") {

@@ -80,12 +80,12 @@ func firstHourCommand() *cobra.Command {
 steps, and one that fails does not keep the others from being made:
 
   doctor   what both hosts can run, and a record of what their drivers answered
-  proof    64 MiB by each receive mode, every byte compared with what was sent, and
-           how much the kernel copied
-  control  the same with the flow steered to a wrong queue: the run must be found
-           copied, or the proof could not fail
-  restore  a run is killed with kill -9 while it has settings on the hosts; after
-           zcbench restore they must be as they were
+  proof    64 MiB by each receive mode: every byte compared with what was sent,
+           and how much the kernel copied
+  control  the same with the flow steered to a wrong queue: the run must be
+           found copied, or the proof could not fail
+  restore  a run is killed with kill -9 while it has settings on the hosts;
+           after zcbench restore they must be as they were
   decide   which way to receive to use: a short zcbench decide, with one flow
 
 It ends with a table of what was fine and what to report, with the command that repeats
@@ -99,7 +99,7 @@ shows the steps and how long they take.
 
 Exit status: 0 every step was fine, or is one that these hosts cannot do, 1 something is
 to be reported, 2 wrong usage or input.`,
-		Example: "  zcbench firsthour --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --dry-run\n" +
+		Example: "  zcbench firsthour --sut ssh:root@a --tg ssh:root@b --dev eth1 --dry-run\n" +
 			"  zcbench firsthour --sut netns:a --tg netns:b --only proof,control",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results/share"
 )
 
@@ -126,6 +127,59 @@ func TestIntegrationFirstHour(t *testing.T) {
 	if status, _, stderr := zcbench(t, "firsthour", "--sut", "local", "--tg", "local", "--out", out); status != 2 ||
 		!strings.Contains(stderr, "is there already") {
 		t.Errorf("again into the same folder: exit status %d: %s", status, stderr)
+	}
+}
+
+// Agents on other hosts are not killed with the run: they notice that they were left, and put back
+// what they had set.
+func TestIntegrationFirstHourSSH(t *testing.T) {
+	h := newTwoHosts(t)
+	leaseDir(t)
+	before := linkOf(t, h.pair.SUT)
+	out := filepath.Join(t.TempDir(), "hour")
+	p := h.start(t, "firsthour", "--sut", h.sut, "--tg", h.tg, "--dev", h.pair.SUT.Dev, "--out", out, "--only",
+		"doctor,restore")
+	status := p.Wait(await.Hang)
+	flat := strings.Join(strings.Fields(p.Out.String()), " ")
+	if status != 0 || !strings.Contains(flat, "3 of 3 steps were fine") ||
+		!strings.Contains(flat, "1 setting taken back by the agents themselves") {
+		t.Errorf("exit status %d: %s%s", status, &p.Out, &p.Err)
+	}
+	said, err := os.ReadFile(filepath.Join(out, "restore.txt"))
+	if err != nil || !strings.Contains(string(said), "SUT nic/feature rx-gro: ") {
+		t.Errorf("%v: %s", err, said)
+	}
+	for name, v := range linkOf(t, h.pair.SUT) {
+		if before[name] != v {
+			t.Errorf("%s is %s, was %s", name, v, before[name])
+		}
+	}
+	mustEnd(t, h.agents())
+}
+
+// On a NIC whose queues take memory all is fine: each mode is proved, both controls are found out,
+// and zcrx's settings come back.
+func TestLabFirstHour(t *testing.T) {
+	needLabHere(t)
+	long.Test(t)
+	out := t.TempDir()
+	p := built.Start(t, "zcbench", "lab", "exec", "--kernel", newer, "--timeout", "20m", "--out", out, "--", "zcbench",
+		"firsthour", "--sut", "netns:sut", "--tg", "netns:tg", "--dev", "sn0", "--out", "/out/hour", "--only",
+		"doctor,proof,control,restore")
+	status := p.Wait(20 * time.Minute)
+	dir := filepath.Join(out, "hour")
+	if status != 0 {
+		t.Fatalf("exit status %d: %s%s", status, &p.Out, &p.Err)
+	}
+	for _, s := range firstHourSteps(t, dir) {
+		if s.Came != fine {
+			t.Errorf("%s %s: %s: %s", s.Step, s.What, s.Came, s.Found)
+		}
+	}
+	said, err := os.ReadFile(filepath.Join(dir, "restore.txt"))
+	if err != nil || !strings.Contains(string(said), "--rx zcrx") || !strings.Contains(string(said),
+		"SUT nic/header split: ") {
+		t.Errorf("%v: %s", err, said)
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Command packages builds zcbench for each architecture and makes its .deb and .rpm, for make
-// package. The same commit and the same Go make the same bytes, wherever and whenever.
+// Command packages builds zcbench for each architecture and makes its .deb, its .rpm and an archive
+// for all others, with their checksums, for make package. The same commit and the same Go make the same bytes, wherever and whenever.
 //
 // With --agents DIR it makes no packages, but the folder of programs for hosts of other
 // architectures, for make agents.
@@ -113,8 +113,14 @@ func (j *job) packages(out string) (made []string, err error) {
 			}
 			made = append(made, p)
 		}
+		p, err := j.tarball(arch, out)
+		if err != nil {
+			return made, err
+		}
+		made = append(made, p)
 	}
-	return made, nil
+	sums, err := sumUp(made, out)
+	return append(made, sums), err
 }
 
 // makeAgents makes what lies beside a program of a checkout: the programs for all other

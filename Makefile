@@ -104,6 +104,10 @@ vuln: $(GOVULNCHECK) ## check linked and called code for known vulnerabilities; 
 	@mk/trusted.sh '$(TOOLS)'
 	mk/vuln.sh '$(GOVULNCHECK)'
 
+.PHONY: gallery
+gallery: ## draw docs/hardware.md of the runs in results/hardware and the figures in results/reference
+	$(GO) test ./results/gallery -run '^TestPage$$' -update
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s) each
 	mk/fuzz.sh '$(or $(FUZZTIME),10s)'

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
@@ -26,7 +28,7 @@ const (
 // ProofCase is one run of [Prove] and what it has to show.
 type ProofCase struct {
 	Cell   plan.Cell // its ID is the case's name
-	Lands  Place     // all payload but what passes before the flow is steered
+	Lands  Place     // all payload but what passes before the flow is steered; "": the NIC does not tell
 	Copies bool      // the mode copies all payload, and claims nothing else
 	Netmem bool      // the sender's NIC reads it from memory that the kernel cannot read
 	// Invalid: the run must be found invalid, for a reason that has these words.
@@ -61,6 +63,25 @@ var proofCases = func() []ProofCase {
 		{Cell: wrong, Lands: inKernel, Invalid: nicqueue.NotOnQueue},
 	}
 }()
+
+// ModeProofs are cases for any two hosts: each way to receive TCP whose payload an application
+// gets, and of each that takes a queue of the NIC the control, whose flow comes by another one.
+func ModeProofs() (out []ProofCase) {
+	var controls []ProofCase
+	for _, m := range modes.All {
+		if m.Role != stream.RX || m.Kind != stream.Stream || m.Has(stream.NoPayload) {
+			continue
+		}
+		c := ProofCase{Cell: plan.Cell{ID: m.Name, RX: m.Name, TX: "tcp", MessageBytes: 1 << 20, Touch: "verify"},
+			Copies: !m.Has(stream.ZeroCopy)}
+		out = append(out, c)
+		if m.TakesQueue() && m.Has(stream.ZeroCopy) {
+			c.Cell.ID, c.Cell.Control, c.Invalid = m.Name+", wrong queue", plan.WrongQueue, nicqueue.NotOnQueue
+			controls = append(controls, c)
+		}
+	}
+	return append(out, controls...)
+}
 
 // ProofNames lists the names of all cases.
 func ProofNames() (names []string) {
@@ -164,6 +185,9 @@ func (c ProofCase) wrong(r *ProofRow) (out []string) {
 		bad("the payload was not all verified")
 	}
 	into := map[Place]*uint64{inProvider: r.Provider, inKernel: r.Kernel}
+	if c.Lands == "" {
+		into = nil
+	}
 	const most = end.DefaultMaxCopied // what comes before the flow is steered
 	for place, n := range into {
 		switch {

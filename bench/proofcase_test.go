@@ -178,3 +178,53 @@ func TestAnswersKnowTheDemo(t *testing.T) {
 		}
 	}
 }
+
+// Cases for any two hosts have each way to receive TCP that an application gets the payload by, and
+// a control of each that takes a queue over; they need no NIC that counts where it wrote, and find
+// what the others do.
+func TestModeProofs(t *testing.T) {
+	names := map[string]ProofCase{}
+	for _, c := range ModeProofs() {
+		names[c.Cell.ID] = c
+		r := proofRecord(c)
+		r.SUT.Metrics = nil
+		if row := JudgeProof([]ProofCase{c}, []results.Record{r})[0]; !row.AsExpected {
+			t.Errorf("%s: %q", c.Cell.ID, row.Wrong)
+		}
+		one, all := uint64(1), uint64(ProofBytes)
+		r.SUT.Mismatches = &one
+		if row := JudgeProof([]ProofCase{c}, []results.Record{r})[0]; row.AsExpected {
+			t.Errorf("%s: wrong payload is as expected", c.Cell.ID)
+		}
+		zero := uint64(0)
+		r = proofRecord(c)
+		switch {
+		case c.Invalid != "": // it was not copied, or passed
+			r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = &all, &zero
+			passed := proofRecord(c)
+			passed.Verdict = results.OK
+			if row := JudgeProof([]ProofCase{c}, []results.Record{passed})[0]; row.AsExpected {
+				t.Errorf("%s: a copied run that is ok is as expected", c.Cell.ID)
+			}
+		case !c.Copies:
+			r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = &zero, &all
+		default:
+			continue
+		}
+		if row := JudgeProof([]ProofCase{c}, []results.Record{r})[0]; row.AsExpected {
+			t.Errorf("%s: the other end of the payload is as expected", c.Cell.ID)
+		}
+	}
+	for _, m := range modes.All {
+		_, has := names[m.Name]
+		if want := m.Role == stream.RX && m.Kind == stream.Stream && !m.Has(stream.NoPayload); has != want && (want ||
+			m.Role == stream.RX) {
+			t.Errorf("%s: a case %v, want %v", m.Name, has, want)
+		}
+	}
+	for _, name := range []string{"zcrx, wrong queue", "devmem, wrong queue"} {
+		if c := names[name]; c.Invalid == "" || c.Cell.Control == "" {
+			t.Errorf("no control %s", name)
+		}
+	}
+}

@@ -146,7 +146,8 @@ no_lab() {
 # What reads files that others wrote: its fuzz targets.
 readers=(./results:FuzzJournal ./results:FuzzDetails ./results:FuzzRecord ./results:FuzzRunsCSV
 	./results/environment:FuzzParse ./results/fleet:FuzzRead ./judge:FuzzCompare ./judge:FuzzReport
-	./profile:FuzzParse ./profile:FuzzUnpacked ./profile:FuzzGraphs ./plan/matrix:FuzzReplay ./bench/doctor:FuzzReplay)
+	./profile:FuzzParse ./profile:FuzzUnpacked ./profile:FuzzGraphs ./plan/matrix:FuzzReplay ./bench/doctor:FuzzReplay
+	./results/share:FuzzParse)
 
 fuzz() {
 	local x

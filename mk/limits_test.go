@@ -61,6 +61,10 @@ var readers = []bounds{
 	{"an agent's answer", "`bench/wire.MaxLine`, a text `bench/wire.mostText`",
 		"elements of lists `bench/wire.mostRead`, metrics `bench/wire.mostMetrics`, warnings `bench/wire.mostWarnings`",
 		"one look at each byte", jsonDepth},
+	{"a file of zcbench share (results/hardware)", "`results/share.MaxBytes`",
+		"cells `results/share.maxCells`, facts " +
+			"of a host `results/share.maxFacts`, figures of an end `results/share.maxFigures`",
+		"one look at each byte", jsonDepth},
 	{"a profile that an agent sends", "`bench/wire.MaxProfile`", "as a profile", "as a profile", "by the parts"},
 	{"a journal of a host's settings", "`machine/lease.maxJournal`", "by the bytes", "one look at each byte",
 		jsonDepth},

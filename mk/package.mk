@@ -12,7 +12,7 @@ PACK = $(GO) run ./tools/packages --version '$(VERSION)' --build-flags "$$(print
 
 .PHONY: package agents
 
-package: $(NFPM) ## make .deb, .rpm and .tar.gz for amd64 and arm64 in out/packages (PACKAGES, MAINTAINER)
+package: $(NFPM) ## make .deb, .rpm and .tar.gz for amd64 and arm64, with checksums, in out/packages (PACKAGES, MAINTAINER)
 	@mk/trusted.sh '$(TOOLS)'
 	@$(PACK) --nfpm '$(NFPM)' --maintainer '$(MAINTAINER)' --out '$(PACKAGES)'
 

@@ -72,6 +72,8 @@ var notHere = []struct {
 	{regexp.MustCompile(`^zcbench (run|matrix|loss-free) .*(netns:|--dev )`),
 		"namespaces and interfaces of the user's; TestScript, TestIntegrationLossFree"},
 	{regexp.MustCompile(`^zcbench decide .*netns:`), "namespaces of the user's; TestIntegrationDecide"},
+	{regexp.MustCompile(`^zcbench firsthour .*netns:`), "namespaces of the user's; TestIntegrationFirstHour"},
+	{regexp.MustCompile(`^zcbench share `), "writes a file here; TestShare"},
 	{regexp.MustCompile(`exec:`), "containers and nodes of others; TestIntegrationExec, TestIntegrationExecPodman"},
 	{regexp.MustCompile(`^zcbench ksft\b`), "the environment of the kernel's selftests; TestIntegrationKsft"},
 	{regexp.MustCompile(`^zcbench compare --ktap `), "results of two kernels; TestCompareKTAP"},

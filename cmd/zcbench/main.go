@@ -44,9 +44,9 @@ or input.`,
 		commands  []*cobra.Command
 	}{
 		{"measure", "Measure", []*cobra.Command{demoCommand(), decideCommand(), runCommand(), matrixCommand(),
-			lossFreeCommand(), ksftCommand(), rerunCommand()}},
+			lossFreeCommand(), ksftCommand(), rerunCommand(), firstHourCommand()}},
 		{"results", "Read results", []*cobra.Command{compareCommand(), reportCommand(), fleetCommand(),
-			exportCommand()}},
+			exportCommand(), shareCommand()}},
 		{"watch", "Observe any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(),
 			powerCommand()}},
 		{"host", "Maintain hosts", []*cobra.Command{doctorCommand(), restoreCommand(), agentCommand()}},

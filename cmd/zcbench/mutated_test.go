@@ -48,6 +48,7 @@ var readers = []reader{
 	{line: `zcbench matrix --dry-run --resume "$3" --out "$1"`},
 	{line: `zcbench power import "$1" --log "csv=$2/watts.csv" --out "$4/watts"`},
 	{line: `zcbench report --idle "$1"`},
+	{line: `zcbench share --dry-run "$1"`},
 	{line: `zcbench report --json "$1"`, writes: true},
 	{line: `zcbench report "$1"`, writes: true, plans: true},
 	{line: `zcbench export --csv --json --benchfmt --prometheus "$1"`, writes: true},

@@ -35,8 +35,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// share is a function in profiles and in perf's of the same times.
-type share struct {
+// timeShare is a function in profiles and in perf's of the same times.
+type timeShare struct {
 	name string
 	p    [2]float64 // of the samples, the mean over the runs: ours, perf's
 	se   float64    // standard error of p[0]-p[1]
@@ -52,7 +52,7 @@ const pairedRuns = 10
 // each sampler is due. perf disagrees with itself as much. So the standard error comes from how
 // the differences vary from run to run; it is at least that of independent samples of one load,
 // sqrt(p(1-p)(1/n1+1/n2)).
-func shares(ours, theirs []map[string]int, top int) (out []share) {
+func shares(ours, theirs []map[string]int, top int) (out []timeShare) {
 	sum := map[string]int{}
 	n := [2][]float64{make([]float64, len(ours)), make([]float64, len(ours))}
 	total := [2]float64{}
@@ -70,7 +70,7 @@ func shares(ours, theirs []map[string]int, top int) (out []share) {
 		if len(out) == top {
 			break
 		}
-		s, runs := share{name: name}, float64(len(ours))
+		s, runs := timeShare{name: name}, float64(len(ours))
 		diffs := make([]float64, len(ours))
 		for run := range ours {
 			p := [2]float64{float64(ours[run][name]) / n[0][run], float64(theirs[run][name]) / n[1][run]}
@@ -132,7 +132,7 @@ func TestShares(t *testing.T) {
 		}
 	}
 	got := shares(runs(2000, 0, .4, .3, .3), runs(2000, 0, .4, .35, .25), 3)
-	if found := slices.ContainsFunc(got, func(s share) bool { return s.name == "2" && s.z > mostZ }); !found ||
+	if found := slices.ContainsFunc(got, func(s timeShare) bool { return s.name == "2" && s.z > mostZ }); !found ||
 		len(got) != 3 {
 		t.Errorf("a function that has 30 %% here and 25 %% there is not found: %+v", got)
 	}

@@ -38,7 +38,7 @@ func TestLinkedJournal(t *testing.T) {
 	for _, line := range []string{`zcbench report "$1"`, `zcbench report --idle "$1"`,
 		`zcbench export --csv --json "$1"`, `zcbench compare "$1" "$2"`,
 		`zcbench rerun --dry-run "$1"`, `zcbench power import "$1" --log csv=/dev/null --out "$1/x"`,
-		`zcbench fleet "$1"`, `zcbench matrix "$3" --out "$1" --resume`} {
+		`zcbench share "$1"`, `zcbench fleet "$1"`, `zcbench matrix "$3" --out "$1" --resume`} {
 		plan := filepath.Join(other, "plan.yaml")
 		if err := os.WriteFile(plan, []byte(killed), 0o666); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,9 @@ func (j *job) contents(arch, format string) (*stage, error) {
 	} else {
 		s.put(licenseDir+"/LICENSE", s.read(j.at("LICENSE")), 0o644, "license")
 		s.put(licenseDir+"/LICENSE-GPL-2.0", s.read(j.at("lab/softnic/LICENSE")), 0o644, "license")
-		s.put(licenseDir+"/THIRD_PARTY.md", s.read(j.at("THIRD_PARTY.md")), 0o644, "license")
+		if format == "rpm" { // an archive has it beside README.md
+			s.put(licenseDir+"/THIRD_PARTY.md", s.read(j.at("THIRD_PARTY.md")), 0o644, "license")
+		}
 	}
 	s.folders(libDir, shareDir, docDir, licenseDir)
 	return s, s.err

@@ -121,8 +121,8 @@ func TestReproducible(t *testing.T) {
 	must(t, makePackages(elsewhere, second, "077"))
 	files, err := os.ReadDir(first)
 	must(t, err)
-	if len(files) != 2*len(arches) {
-		t.Errorf("%d packages: %v", len(files), files)
+	if len(files) != 3*len(arches)+1 {
+		t.Errorf("%d packages and checksums: %v", len(files), files)
 	}
 	for _, f := range files {
 		a, err := os.ReadFile(filepath.Join(first, f.Name()))

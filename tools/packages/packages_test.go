@@ -3,7 +3,6 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"io"
@@ -243,54 +242,5 @@ func TestNoVersion(t *testing.T) {
 			!strings.Contains(err.Error(), "git checkout") {
 			t.Errorf("%q: %v", v, err)
 		}
-	}
-}
-
-// The archive has one folder with what a checkout has after make build and make agents, is root's,
-// and is the same each time.
-func TestTarball(t *testing.T) {
-	j, out := fake(t), t.TempDir()
-	file, err := j.tarball("arm64", out)
-	must(t, err)
-	first, err := os.ReadFile(file)
-	must(t, err)
-	_, err = j.tarball("arm64", out)
-	must(t, err)
-	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(first, again) {
-		t.Errorf("made twice, it differs: %v", err)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(first))
-	must(t, err)
-	got, top := map[string]string{}, "zcbench-0.1.0-rc.1+5.g0123456789ab-linux-arm64/"
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		must(t, err)
-		name, ok := strings.CutPrefix(h.Name, top)
-		if !ok || strings.Contains(h.Name, "..") || h.Uid != 0 || h.Gid != 0 || !h.ModTime.Equal(j.built) ||
-			h.Mode != 0o644 && h.Mode != 0o755 {
-			t.Errorf("%s: owner %d:%d, mode %o, of %v", h.Name, h.Uid, h.Gid, h.Mode, h.ModTime)
-		}
-		b, err := io.ReadAll(r)
-		must(t, err)
-		got[name] = string(b)
-	}
-	for name, want := range map[string]string{
-		"bin/zcbench": "zcbench for arm64", "bin/zcnvml": "zcnvml for arm64",
-		"bin/agents/linux-amd64/zcbench": "zcbench for amd64", "bin/agents/SHA256SUMS": "",
-		"experiments/quick.yaml": "", "README.md": "", "docs/hosts.md": "", "examples/Containerfile": "",
-		"man/man1/zcbench-run.1.gz": "", "bash-completion/completions/zcbench": "", "LICENSE": "", "CHANGELOG.md": "",
-	} {
-		if b, ok := got[name]; !ok || want != "" && b != want {
-			t.Errorf("%s: %q", name, b)
-		}
-	}
-	sums, err := checksums(out, []string{file})
-	must(t, err)
-	if b, err := os.ReadFile(sums); err != nil || !strings.HasSuffix(string(b), "  "+filepath.Base(file)+"\n") ||
-		len(b) != 64+3+len(filepath.Base(file)) {
-		t.Errorf("%q, %v", b, err)
 	}
 }

@@ -145,8 +145,8 @@ func TestIntegrationMinimalRoot(t *testing.T) {
 			}
 		}
 	}
-	do(time.Minute, "cd /run; tar -xzf /tmp/zcbench.tar.gz; cd zcbench-*; bin/zcbench version; bin/zcbench doctor; "+
-		"bin/zcbench matrix --dry-run experiments/quick.yaml; cd bin/agents; sha256sum --check --ignore-missing SHA256SUMS",
+	do(time.Minute, "cd /run; tar -xzf /tmp/zcbench.tar.gz; cd zcbench-*; ./zcbench version; ./zcbench doctor; "+
+		"./zcbench matrix --dry-run experiments/quick.yaml; cd agents; sha256sum --check --ignore-missing SHA256SUMS",
 		`(?m)^zcbench 0\.`, `(?m)^host local, zcbench 0\.`, `runs`, `linux-(arm64|amd64)/zcbench: OK`)
 	do(2*time.Minute, "apt-get install -y /tmp/zcbench.deb")
 	do(time.Minute, "dpkg --verify zcbench; zcbench version; zcrecv --version; zcsend --version; "+

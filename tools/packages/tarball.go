@@ -4,126 +4,105 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// tarName names the archive for who has no package manager that we know.
-func tarName(version, arch string) string { return fmt.Sprintf("zcbench-%s-linux-%s", version, arch) }
-
-// archive collects what a checkout has after make build and make agents: programs find each other,
-// and those for other hosts, beside themselves. It may be unpacked anywhere.
-func (j *job) archive(arch string) (*stage, error) {
-	s := &stage{dir: filepath.Join(j.work, "stage", "tar-"+arch), built: j.built}
-	for _, p := range programs {
-		s.program("/bin/"+p, j.binary(arch, p))
-	}
-	for _, other := range arches {
-		for _, p := range carried {
-			if other != arch {
-				s.program("/bin/agents/linux-"+other+"/"+p, j.binary(other, p))
-			}
-		}
-	}
-	sums, err := j.sums()
-	s.fail(err)
-	s.text("/bin/agents/"+sumsFile, sums)
-	if err := j.addPages(s); err != nil {
-		return nil, err
-	}
-	if err := j.addDocs(s); err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"LICENSE", "CHANGELOG.md"} {
-		s.text("/"+name, s.read(j.at(name)))
-	}
-	s.text("/LICENSE-GPL-2.0", s.read(j.at("lab/softnic/LICENSE")))
-	for i := range s.entries { // what packages put into the system lies where a checkout has it
-		e := &s.entries[i]
-		for _, dir := range []string{docDir, shareDir, "/usr/share"} {
-			if rest, ok := strings.CutPrefix(e.dst, dir+"/"); ok {
-				e.dst = "/" + rest
-				break
-			}
-		}
-	}
-	return s, s.err
+// unpackedAt is where files of a package lie in the archive, which is unpacked anywhere: as in a
+// checkout, with the agents beside the programs. The first that fits is taken.
+var unpackedAt = []struct{ from, to string }{
+	{"/usr/bin/", ""}, {libDir + "/", ""}, {docDir + "/", ""}, {shareDir + "/", ""}, {licenseDir + "/", ""},
+	{"/usr/share/man/", "man/"}, {"/usr/share/bash-completion/completions/", "completions/bash/"},
+	{"/usr/share/zsh/vendor-completions/", "completions/zsh/"},
+	{"/usr/share/fish/vendor_completions.d/", "completions/fish/"},
 }
 
-// tarball writes the archive of an architecture: the same bytes of the same files.
-func (j *job) tarball(arch, out string) (file string, err error) {
-	s, err := j.archive(arch)
+// tarballName is the name of the archive, and of the folder in it.
+func tarballName(version, arch string) string { return "zcbench-" + version + "-linux-" + arch }
+
+// tarball makes an archive with what a package has, for hosts that have neither of the formats, and
+// returns its path.
+func (j *job) tarball(arch, out string) (string, error) {
+	version, err := sortable(j.version)
 	if err != nil {
 		return "", err
 	}
-	top := tarName(j.version, arch)
-	file = filepath.Join(out, top+".tar.gz")
-	f, err := os.Create(file)
+	s, err := j.contents(arch, "tar")
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
+	name := tarballName(version, arch)
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return "", err
 	}
-	w := tar.NewWriter(z)
-	slices.SortFunc(s.entries, func(a, b entry) int { return strings.Compare(a.dst, b.dst) })
-	made := map[string]bool{}
-	for _, e := range s.entries {
-		if err := j.folders(w, path.Dir(top+e.dst), made); err != nil {
-			return "", err
-		}
-		b, err := os.ReadFile(e.src)
-		if err == nil {
-			err = w.WriteHeader(j.header(top+e.dst, tar.TypeReg, e.mode, int64(len(b))))
-		}
-		if err == nil {
-			_, err = w.Write(b)
-		}
-		if err != nil {
-			return "", err
-		}
+	t := tar.NewWriter(z)
+	all, err := unpackedEntries(s.entries)
+	for _, e := range all {
+		err = errors.Join(err, j.archived(t, name, e))
 	}
-	return file, errors.Join(w.Close(), z.Close())
+	target := filepath.Join(out, name+".tar.gz")
+	if err = errors.Join(err, t.Close(), z.Close()); err == nil {
+		err = os.WriteFile(target, b.Bytes(), 0o644)
+	}
+	return target, err
 }
 
-// folders adds those that are above a file, once each.
-func (j *job) folders(w *tar.Writer, dir string, made map[string]bool) error {
-	if dir == "." || made[dir] {
-		return nil
+// unpackedEntries lists the files of a package by where they lie in the archive, in order.
+func unpackedEntries(entries []entry) (out []entry, err error) {
+	for _, e := range entries {
+		if e.src == "" {
+			continue // a folder: unpacking makes it
+		}
+		i := slices.IndexFunc(unpackedAt, func(x struct{ from, to string }) bool { return strings.HasPrefix(e.dst, x.from) })
+		if i < 0 {
+			return nil, fmt.Errorf("%s has no place in the archive", e.dst)
+		}
+		e.dst = unpackedAt[i].to + strings.TrimPrefix(e.dst, unpackedAt[i].from)
+		out = append(out, e)
 	}
-	if err := j.folders(w, path.Dir(dir), made); err != nil {
+	slices.SortFunc(out, func(a, b entry) int { return strings.Compare(a.dst, b.dst) })
+	for i := range out[:max(0, len(out)-1)] {
+		if out[i].dst == out[i+1].dst {
+			return nil, fmt.Errorf("%s is twice in the archive", out[i].dst)
+		}
+	}
+	return out, nil
+}
+
+// archived adds a file: of root, of the time of all others.
+func (j *job) archived(t *tar.Writer, folder string, e entry) error {
+	text, err := os.ReadFile(e.src)
+	if err != nil {
 		return err
 	}
-	made[dir] = true
-	return w.WriteHeader(j.header(dir+"/", tar.TypeDir, 0o755, 0))
+	h := &tar.Header{Name: folder + "/" + e.dst, Typeflag: tar.TypeReg, Mode: int64(e.mode.Perm()), Size: int64(len(text)),
+		ModTime: j.built, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
+	if err := t.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err = t.Write(text)
+	return err
 }
 
-// header describes a file that root owns.
-func (j *job) header(name string, kind byte, mode fs.FileMode, size int64) *tar.Header {
-	return &tar.Header{Name: name, Typeflag: kind, Mode: int64(mode), Size: size, ModTime: j.built, Uname: "root",
-		Gname: "root", Format: tar.FormatUSTAR}
-}
-
-// checksums writes SHA256SUMS of all that was made, as sha256sum -c reads it.
-func checksums(out string, made []string) (file string, err error) {
-	var text strings.Builder
-	for _, p := range made {
-		b, err := os.ReadFile(p)
+// sumUp writes the checksums of what was made beside it, as sha256sum --check reads them.
+func sumUp(made []string, out string) (string, error) {
+	var b bytes.Buffer
+	for _, path := range made {
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&text, "%x  %s\n", sha256.Sum256(b), filepath.Base(p))
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(text), filepath.Base(path))
 	}
-	file = filepath.Join(out, sumsFile)
-	return file, os.WriteFile(file, []byte(text.String()), 0o644)
+	target := filepath.Join(out, sumsFile)
+	return target, os.WriteFile(target, b.Bytes(), 0o644)
 }

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+
+package share
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/survey"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/environment"
+)
+
+// shared are the options that are told of a cell: those whose values are numbers, and words that
+// zcbench itself lists. [kept] are all others, with why.
+var shared = map[string]bool{}
+
+func init() {
+	for _, name := range []string{"rx", "tx", "gro", "hw_gro", "header_split", "big_tcp", "tg_big_tcp", "cpu_layout",
+		"tg_cpu_layout", "rx_buf_len", "mtu", "message", "read", "rx_buffer", "token_batch", "touch", "control",
+		"probe", "probe_sample", "rcvbuf", "sndbuf", "pace", "uring_engine", "gather", "busy_poll", "request",
+		"response", "in_flight", "rr_rate", "rr_timeout", "udp_batch", "udp_segmentation", "xdp_touch", "xdp_attach",
+		"tuples", "burst", "queue", "flows", "queues", "steer_queue", "area_bytes", "refill_entries", "cq_entries",
+		"hold", "rx_ring", "tx_ring", "channels", "hugepages", "max_idle_us", "stop_irqbalance"} {
+		shared[name] = true
+	}
+}
+
+// kept are the options that are not told.
+var kept = map[string]string{
+	"congestion":     "the name of a module, which somebody may have written",
+	"path":           "names of interfaces",
+	"xdp_redirect":   "may name an interface",
+	"generator_cpus": "a list of any length",
+	"area":           "may name a heap or a file",
+	"set":            "any setting, with any value",
+	"sysctl_profile": "is made of settings, which the facts of the hosts have",
+	"governor":       "is in the facts of the hosts",
+}
+
+// facts are those that are told of a host, besides what every record has: patterns of the names
+// of its snapshot.
+var facts = []string{
+	"kernel/preemption", "kernel/clocksource", "kernel/isolated CPUs", "kernel/nohz_full CPUs", "kernel/numa_balancing",
+	"kernel/lockdown", "kernel/io_uring_disabled",
+	"cpu/microcode", "cpu/online", "cpu/classes", "cpu/smt active",
+	"ram/total", "machine/virtual", "machine/hypervisor", "iommu/units", "iommu/modes",
+	"numa/nodes", "numa/node * CPUs", "numa/node * distances", "numa/node * memory",
+	"cpufreq/driver", "cpufreq/energy preference", "cpufreq/least kHz", "cpufreq/most kHz",
+	"cpufreq/hardware's most kHz",
+	"cpufreq/boost", "cpufreq/intel_pstate *", "cpufreq/amd_pstate *", "cpufreq/idle driver", "cpufreq/idle governor",
+	"memory/transparent_hugepage enabled", "memory/transparent_hugepage defrag", "memory/hugepages-*",
+	"nic/speed", "nic/duplex", "nic/PCI vendor", "nic/PCI device", "nic/PCI subsystem vendor",
+	"nic/PCI subsystem device",
+	"nic/PCI revision", "nic/PCIe speed", "nic/PCIe lanes", "nic/PCIe most speed", "nic/PCIe most lanes",
+	"nic/NUMA node", "nic/near CPUs", "nic/IOMMU mode", "nic/virtual functions", "nic/MTU", "nic/*-max-size",
+	"nic/XDP program", "nic/ring *", "nic/receive buffer", "nic/header split", "nic/header split most", "nic/channels",
+	"nic/steering rules", "nic/threaded NAPI", "nic/gro_flush_timeout", "nic/napi_defer_hard_irqs",
+	"nic/coalescing rx-usecs", "nic/coalescing tx-usecs", "nic/coalescing rx-frames", "nic/coalescing use-adaptive-rx",
+	"nic/feature rx-gro", "nic/feature rx-gro-hw", "nic/feature rx-lro", "nic/feature rx-ntuple-filter",
+	"nic/feature rx-hashing", "nic/feature tx-tcp-segmentation", "nic/feature tx-udp-segmentation",
+	"sysctl/net.core.rmem_max", "sysctl/net.core.wmem_max", "sysctl/net.core.rmem_default",
+	"sysctl/net.core.wmem_default", "sysctl/net.core.optmem_max", "sysctl/net.core.busy_poll",
+	"sysctl/net.core.busy_read", "sysctl/net.core.netdev_budget", "sysctl/net.core.netdev_budget_usecs",
+	"sysctl/net.core.dev_weight", "sysctl/net.core.default_qdisc", "sysctl/net.ipv4.tcp_rmem",
+	"sysctl/net.ipv4.tcp_wmem", "sysctl/net.ipv4.tcp_congestion_control", "sysctl/net.ipv4.tcp_timestamps",
+	"sysctl/net.ipv4.tcp_sack", "sysctl/net.ipv4.tcp_mtu_probing", "sysctl/net.ipv4.tcp_no_metrics_save",
+	"sysctl/vm.max_map_count",
+}
+
+// recorded is a fact that every record has.
+type recorded struct {
+	name string
+	of   func(*measure.Env) string
+}
+
+// inRecords are these, by the names that they get.
+var inRecords = []recorded{
+	{"kernel", func(e *measure.Env) string { return e.Kernel }},
+	{"driver", func(e *measure.Env) string { return e.Driver }},
+	{"firmware", func(e *measure.Env) string { return e.Firmware }},
+	{"cpu", func(e *measure.Env) string { return e.CPUModel }},
+	{"cpus", func(e *measure.Env) string {
+		if e.CPUs == 0 {
+			return ""
+		}
+		return strconv.Itoa(e.CPUs)
+	}},
+	{"governor", func(e *measure.Env) string { return e.Governor }},
+	{"mitigations", func(e *measure.Env) string { return e.Mitigations }},
+	{"congestion", func(e *measure.Env) string { return e.Congestion }},
+}
+
+// mayTell reports whether a fact's name is listed.
+func mayTell(name string) bool {
+	return slices.ContainsFunc(inRecords, func(x recorded) bool { return x.name == name }) ||
+		slices.ContainsFunc(facts, func(p string) bool { ok, _ := path.Match(p, name); return ok })
+}
+
+// hostFacts lists what may be told of the host that had a role: as it was found, before zcbench
+// set anything there.
+func hostFacts(recs []results.Record, role ends.Role, beside *environment.Folder) []Fact {
+	out := []Fact{}
+	names := namesOf(recs)
+	add := func(name, value string) {
+		if value = plain(value); value != "" && len(out) < maxFacts && mayTell(name) && fits(name, value) &&
+			!names.in(name, value) {
+			out = append(out, Fact{name, value})
+		}
+	}
+	for _, x := range inRecords {
+		for i := range recs {
+			if v := x.of(&recs[i].Host(role).Env); v != "" {
+				add(x.name, v)
+				break
+			}
+		}
+	}
+	if s := snapshotOf(recs, role, beside); s != nil {
+		for _, f := range s.Facts {
+			add(f.Name, f.Value)
+		}
+	}
+	slices.SortFunc(out, func(a, b Fact) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(out, func(a, b Fact) bool { return a.Name == b.Name })
+}
+
+// snapshotOf finds what a host was like when the first session began; nil: nobody knows.
+func snapshotOf(recs []results.Record, role ends.Role, beside *environment.Folder) *survey.Snapshot {
+	if beside == nil {
+		return nil
+	}
+	for i := range recs {
+		hash := recs[i].Host(role).Env.Environment
+		if hash == "" {
+			continue
+		}
+		if found, err := beside.Find(hash); err == nil {
+			return found.Base
+		}
+	}
+	return nil
+}
+
+// ownNames are what the journal calls its hosts.
+type ownNames []string
+
+// common are words that many hosts are called by, and that say nothing of one.
+var common = []string{"local", "localhost", "made", "host", "linux", "debian", "ubuntu", "fedora"}
+
+func namesOf(recs []results.Record) (out ownNames) {
+	seen := map[string]bool{}
+	for i := range recs {
+		for _, h := range []*results.Host{&recs[i].SUT, &recs[i].TG} {
+			for _, n := range []string{h.Name, h.Env.Hostname, h.Env.Dev, h.Env.Upper} {
+				if n = strings.ToLower(n); len(n) > 3 && !seen[n] && !slices.Contains(common, n) {
+					seen[n] = true
+					out = append(out, n)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// in reports whether a value has one of them as a word. A kernel, and a processor, may be called as
+// a host is, but not after it.
+func (names ownNames) in(name, text string) bool {
+	if name == "kernel" || name == "cpu" || name == "driver" {
+		return false
+	}
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(names, func(n string) bool {
+		return slices.Contains(strings.FieldsFunc(text,
+			func(r rune) bool { return strings.ContainsRune(" ,;:()/", r) }),
+			n)
+	})
+}
+
+// Forms of values. personal is what tells whose a host is: addresses of hardware and of IP, UUIDs,
+// paths, addresses of mail.
+var (
+	form     = lazy.Regexp(`^[A-Za-z0-9 .,;:+_()/@%=<>*'\[\]#~&?-]+$`)
+	personal = lazy.Regexp(`(?i)\b[0-9a-f]{2}([:-][0-9a-f]{2}){5,}\b|` + // of hardware
+		`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|` + // a UUID
+		`\b[0-9a-f]{1,4}:[0-9a-f]{0,4}:[0-9a-f:]*|::[0-9a-f]|` + // IPv6
+		`(^|[\s=:'(])[~.]?/[\w.]|\w@\w`) // a path; somebody at a host
+	ipv4 = lazy.Regexp(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
+)
+
+// fits reports whether a value has the form of one, and nothing in it that tells whose it is.
+// Versions of kernels and firmware may look as an address does: bnxt's is 229.0.154.0/pkg.
+func fits(name, value string) bool {
+	return len(value) <= maxText && form().MatchString(value) && !personal().MatchString(value) &&
+		(name == "kernel" || name == "firmware" || !ipv4().MatchString(value))
+}
+
+// plain is a text in one line, of signs that files may have.
+func plain(s string) string {
+	return notInForm().ReplaceAllString(strings.Join(strings.Fields(s), " "), "?")
+}
+
+var notInForm = lazy.Regexp(`[^A-Za-z0-9 .,;:+_()/@%=<>*'\[\]#~&?-]`)
+
+func knownLimit(l plan.LimitedBy) bool { return slices.Contains(plan.LimitedBys, l) }

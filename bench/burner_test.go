@@ -128,8 +128,9 @@ func demoPlan(t *testing.T, starts int) *Experiment {
 			MessageBytes: 128 << 10})
 	spec.Gates.ForeignCores, spec.Gates.Throttled = nil, nil // what others do hits both alike
 	spec.Turn = 20 * time.Millisecond
-	if why := spec.TakeTurns(); why != "" {
-		t.Fatal(why)
+	spec.TakeTurns()
+	if err := spec.TurnsFit(); err != nil {
+		t.Fatal(err)
 	}
 	spec.RampUp = 4 * spec.Turn
 	return &Experiment{Spec: spec, Dir: filepath.Join(t.TempDir(), "out"), ToolVersion: version.Tool(),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# test.sh runs what a change can break, and ends with what failed, what was skipped and why, and one
-# line of counts. What runs is in lane.sh.
+# test.sh runs the tests that find what a change broke, and ends with what failed, what was
+# skipped and why, and one line of counts. What runs is in lane.sh.
 set -euo pipefail
 . mk/run.sh
 unset ZCBENCH_TEST_LONG

@@ -55,7 +55,7 @@ func (f *Fleet) Summary() string {
 	s := fmt.Sprintf("%s: %d significantly %s, %d %s, %d without a figure", count(len(f.Pairs), "pair"), worse,
 		f.Word(Worse), better, f.Word(Better), failed)
 	if untested > 0 {
-		s += fmt.Sprintf(", %d with too few runs or pairs for a verdict", untested)
+		s += fmt.Sprintf(", %d with too few runs or pairs", untested)
 	}
 	return s
 }

@@ -67,7 +67,7 @@ func (t *turnReader) areas() (all []counter.TurnOther) {
 		sum := &tally.Sum{}
 		t.sums[a.Area] = sum
 		most := mostTurnCounts / (2 * max(t.run.sch.InWindow(), 1))
-		all = append(all, counter.TurnOther{What: a.Area + " counters", Read: func() (any, error) {
+		all = append(all, counter.TurnOther{What: "counters of " + a.Area, Read: func() (any, error) {
 			x, err := t.run.tally.ReadArea(a.Area)
 			switch {
 			case x == nil: // and not a pointer that is nil

@@ -67,7 +67,7 @@ func (r *run) startTurns(ctx context.Context) {
 		tids = append(tids, w.tid)
 	}
 	c := counter.TurnConfig{Threads: tids, CPUs: r.end.spec.MeasureCPUs, Tasks: r.turnTasks(),
-		Within: wire.TurnReads / 4}
+		Within: wire.TurnReads / 2}
 	if t.ofTurns = countsNow(r.end.spec.Dev, r.tally.Device()); t.ofTurns {
 		c.Dev = r.end.spec.Dev
 	}

@@ -157,7 +157,7 @@ func (t *TurnReader) fit(within time.Duration) {
 			return true
 		}
 		left -= best
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s is not read in turns: that takes %v, and %v are left for it "+
+		t.Warnings = append(t.Warnings, fmt.Sprintf("not read in turns: %s, which takes %v, and %v are left for it "+
 			"between two", what, best.Round(time.Microsecond), (within-left).Round(time.Microsecond)))
 		return false
 	}
@@ -177,12 +177,10 @@ func (t *TurnReader) fit(within time.Duration) {
 		return !ok
 	})
 	t.others = slices.DeleteFunc(t.others, func(o TurnOther) bool {
-		nothing := false
-		return !fits(o.What, func() error {
-			x, err := o.Read()
-			nothing = x == nil
-			return err
-		}) || nothing
+		if x, err := o.Read(); x == nil && err == nil {
+			return true
+		}
+		return !fits(o.What, func() error { _, err := o.Read(); return err })
 	})
 }
 

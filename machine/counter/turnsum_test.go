@@ -4,6 +4,7 @@ package counter
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -240,7 +241,7 @@ func TestTurnReaderCounts(t *testing.T) {
 	}
 	if r, err := OpenTurns(TurnConfig{Dev: "lo", Within: time.Nanosecond}); err != nil || r.route != nil ||
 		len(r.counts) != 0 || len(r.Warnings) < 4 || !strings.Contains(r.Warnings[0],
-		"the interface is not read in turns") {
+		"not read in turns: the interface") {
 		t.Errorf("%v, %q", err, r.Warnings)
 	}
 }
@@ -258,5 +259,57 @@ func TestNumbersOf(t *testing.T) {
 		if _, same := numbersOf([]byte(other), w, nil); same {
 			t.Errorf("%q has the same words", other)
 		}
+	}
+}
+
+// What else is read at the edges of turns is added up; where there is nothing of it, nothing is
+// said, and what takes too long, or fails, is named.
+func TestTurnOthers(t *testing.T) {
+	n, sum := 0, 0
+	count := TurnOther{What: "counts", Read: func() (any, error) { n++; return n, nil }, Add: func(before, after any) {
+		sum += after.(int) - before.(int)
+	}}
+	r, err := OpenTurns(TurnConfig{Within: time.Minute, Others: []TurnOther{
+		{What: "nothing", Read: func() (any, error) { return nil, nil }},
+		{What: "slow", Read: func() (any, error) { time.Sleep(time.Millisecond); return 1, nil }},
+		{What: "broken", Read: func() (any, error) { return nil, errors.New("it broke") }}, count}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if len(r.others) != 2 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "it broke") {
+		t.Errorf("%d others, %q", len(r.others), r.Warnings)
+	}
+	r.others = r.others[1:] // the slow one has nothing to add
+	var s TurnSum
+	for range 2 {
+		before, err := r.Read(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += 10 // in the turn
+		after, err := r.Read(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Add(r, before, after); before.EndNs > after.AtNs || after.EndNs < after.AtNs {
+			t.Errorf("read before until %d, CPU time after it at %d, the rest until %d", before.EndNs, after.AtNs,
+				after.EndNs)
+		}
+		n += 100 // between turns
+	}
+	if sum != 22 {
+		t.Errorf("%d, want 22", sum)
+	}
+	quick, err := OpenTurns(TurnConfig{Within: 500 * time.Microsecond, Others: []TurnOther{{What: "slow",
+		Read: func() (any, error) { time.Sleep(time.Millisecond); return 1, nil }}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer quick.Close()
+	if len(quick.others) != 0 || !slices.ContainsFunc(quick.Warnings, func(w string) bool {
+		return strings.HasPrefix(w, "not read in turns: slow, which takes")
+	}) {
+		t.Errorf("%d others, %q", len(quick.others), quick.Warnings)
 	}
 }

@@ -117,6 +117,7 @@ var Options = []Option{
 		Takes: "a duration in 10ms..10s, or none: the cell is made alone, as a block",
 		value: value{raw: func(c *Cell) string { return c.Turn },
 			set:  func(c *Cell, s string) (err error) { c.Turn, err = parseTurn(s); return err },
+			show: func(raw string) string { return cmp.Or(raw, usualTurn) },
 			zero: func(c *Cell) { c.Turn = "" }}},
 
 	{Name: "rcvbuf", Since: 3, Column: "rcvbuf_bytes", Type: "bytes",

@@ -16,6 +16,9 @@ import (
 // NoTurns is a [Cell].Turn: the cell is made alone, as a block.
 const NoTurns = "none"
 
+// usualTurn is what tables call turns that are as long as their plan says.
+const usualTurn = "usual"
+
 // The lengths that a turn may have.
 const (
 	leastTurn = 10 * time.Millisecond

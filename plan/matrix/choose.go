@@ -58,8 +58,7 @@ func (s *Spec) ChooseOrder(hosts string) Choice {
 	case hosts != "":
 		return Choice{Why: hosts, How: leave}
 	case s.Said("sample_interval") && s.Common.SampleInterval > 0:
-		return Choice{Why: "time series, which sample_interval asks for, would be of all of them",
-			How: "--order turns: without these"}
+		return Choice{Why: "sample_interval is asked for, and has no say in turns", How: "--order turns: without it"}
 	case s.Said("ramp_down") && s.RampDown > 0:
 		return Choice{Why: "ramp_down is asked for, and after turns nobody sends", How: "--order turns: without it"}
 	}

@@ -39,7 +39,7 @@ func TestChooseOrder(t *testing.T) {
 		{"round trips", "factors: {rx: [tcp, uring], tx: [rr]}\n", "", false, "requests are not kept to turns"},
 		{"polling", "busy_poll: 50us\n" + two, "", false, "busy_poll cannot"},
 		{"a gate", "gates: {throttled: 1%}\n" + two, "", false, "gate throttled cannot be judged in turns"},
-		{"time series", "sample_interval: 1s\n" + two, "", false, "sample_interval asks for"},
+		{"time series", "sample_interval: 1s\n" + two, "", false, "sample_interval is asked for"},
 		{"a ramp-down", "ramp_down: 1s\n" + two, "", false, "ramp_down is asked for"},
 		{"long windows", "duration: 8m\n" + two, "", false, "use longer turns"},
 	} {

@@ -152,7 +152,8 @@ func alike(a, b *Cell, chosen []string) bool {
 		if x == y || slices.Contains(chosen, o.Name) || oldest < o.Since {
 			continue
 		}
-		if !loose || !unknown(x) && !unknown(y) {
+		open := unknown(x) || unknown(y) || o.OfPlan && (o.Raw(&a.Cell) == "" || o.Raw(&b.Cell) == "")
+		if !loose || !open {
 			return false
 		}
 	}

@@ -57,6 +57,7 @@ type burner struct {
 	opt   stream.Options
 	each  float64 // ns per byte
 	owed  float64
+	burnt float64 // the last time
 }
 
 func (b *burner) Attach(_ *stream.Conn, h stream.Hello) error {
@@ -91,14 +92,14 @@ func (b *burner) Receive(c *stream.Conn, m *stream.Meter) error {
 
 // burn uses CPU time of this thread, by its own clock: what others take of it meanwhile is theirs.
 func (b *burner) burn(n int) {
-	const least = 5e3 // reading the clock takes some of it
+	const least = 50e3 // beside which reading the clock is little
 	if b.owed += b.each * float64(n); b.owed < least {
 		return
 	}
 	from := threadNs()
-	for threadNs()-from < int64(b.owed) {
+	for b.burnt = 0; b.burnt < b.owed; b.burnt = float64(threadNs() - from) {
 	}
-	b.owed = 0
+	b.owed -= b.burnt
 }
 
 func threadNs() int64 {
@@ -108,6 +109,22 @@ func threadNs() int64 {
 }
 
 func (b *burner) Close() error { return b.buf.Close() }
+
+// What it burns is what it was told to, by its thread's own clock, which others do not move.
+func TestBurnerBurns(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	b := &burner{each: .04}
+	const n, bytes = 2000, 256 << 10
+	from := threadNs()
+	for range n {
+		b.burn(bytes)
+	}
+	want := b.each * n * bytes
+	if got := float64(threadNs() - from); got < .98*want || got > 1.1*want {
+		t.Errorf("%.1f ms were burnt, want %.1f", got/1e6, want/1e6)
+	}
+}
 
 // withBurner lets this process and its agents have the mode.
 func withBurner(t *testing.T, nsPerKB float64) {

@@ -104,19 +104,22 @@ func (r *Runner) renew(ctx context.Context) error {
 		return err
 	}
 	hosts := []*host.Host{r.SUT, r.TG}
+	if err := host.CloseAll(hosts...); err != nil {
+		return err
+	}
 	errs := make([]error, len(hosts))
 	var both sync.WaitGroup
 	for i, h := range hosts {
-		both.Go(func() { errs[i] = h.Renew(ctx) })
+		both.Go(func() {
+			err := h.Revive(ctx)
+			if err == nil || h.Err() == nil { // it is there; an error is that its host is another one now
+				errs[i] = err
+				return
+			}
+			h.Notice("no agent could be started anew, which is tried once more: %v", err)
+		})
 	}
 	both.Wait()
 	r.forgetRest()
-	for i, h := range hosts {
-		if errs[i] != nil && h.Err() != nil {
-			h.Notice("no agent could be started anew, which is tried once more: %s",
-				strings.TrimPrefix(errs[i].Error(), "host "+h.Spec.Name+": "))
-			errs[i] = nil
-		}
-	}
 	return errors.Join(errs...)
 }

@@ -274,20 +274,6 @@ func (h *Host) Revive(ctx context.Context) error {
 		return nil
 	}
 	<-l.done // soon: it is killed
-	return h.again(ctx)
-}
-
-// Renew ends the agent as Close does, and starts another one in its place, with memory and ports of
-// its own. If that fails [Host.Err] says so, and Revive tries once more.
-func (h *Host) Renew(ctx context.Context) error {
-	if err := h.Close(); err != nil {
-		return err
-	}
-	return h.again(ctx)
-}
-
-// again starts another agent on the same host.
-func (h *Host) again(ctx context.Context) error {
 	before := h.Info
 	h.syncedNs = 0
 	if err := h.begin(ctx); err != nil {

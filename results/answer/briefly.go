@@ -122,6 +122,7 @@ func (s *shortener) leave(t *topic) {
 type clause struct {
 	text     string // behind the subject, or by itself
 	alone    bool   // it has a subject of its own
+	both     bool   // which is the two: what comes next names the one that it is about
 	findings []Finding
 }
 
@@ -149,7 +150,7 @@ func (s *shortener) topic(t *topic) {
 		}
 		for _, st := range []state{stGood, stBad} {
 			for _, of := range byLimit(by[st]) {
-				say(s.differ(t, q, of, len(clauses) > 0), of)
+				say(s.differ(t, q, of, len(clauses) > 0 && !clauses[len(clauses)-1].both), of)
 			}
 		}
 		if by[stEqual] != nil {

@@ -335,6 +335,7 @@ func (s *shortener) alike(t *topic, q *question, of []told, goesOn bool) (c clau
 	}
 	c.text = fmt.Sprintf("%s differ by less than %g %% %s", who, 100*margin, in(q, of))
 	t.delayed(&c, q, of, t.delayOfB())
+	c.both = true
 	return c
 }
 
@@ -361,6 +362,7 @@ func (s *shortener) bounded(t *topic, q *question, of []told, goesOn bool) (c cl
 			c.text += ", and which is better is not told"
 		}
 		t.delayed(&c, q, of, t.delayOfB())
+		c.both = true
 	case !goesOn && !q.cost:
 		return s.fewRuns(t, q, of)
 	case !goesOn:

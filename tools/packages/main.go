@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Command packages builds zcbench for each architecture and makes its .deb, its .rpm and an archive
-// for all others, with their checksums, for make package. The same commit and the same Go make the same bytes, wherever and whenever.
+// for all others, with their checksums, for make package. The same commit and the same Go make the
+// same bytes, wherever and whenever.
 //
 // With --agents DIR it makes no packages, but the folder of programs for hosts of other
 // architectures, for make agents.

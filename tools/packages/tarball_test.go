@@ -45,7 +45,8 @@ func TestTarball(t *testing.T) {
 			b, err := io.ReadAll(r)
 			must(t, err)
 			name, ok := strings.CutPrefix(h.Name, "zcbench-0.1.0-linux-"+arch+"/")
-			program := !strings.Contains(name, ".") && (strings.HasPrefix(name, "agents/linux-") || !strings.Contains(name, "/")) &&
+			program := !strings.Contains(name, ".") && (strings.HasPrefix(name, "agents/linux-") ||
+				!strings.Contains(name, "/")) &&
 				strings.HasPrefix(filepath.Base(name), "zc")
 			if !ok || strings.Contains(name, "..") || h.Uid != 0 || h.Gid != 0 || !h.ModTime.Equal(j.built) ||
 				h.Mode != map[bool]int64{true: 0o755, false: 0o644}[program] {
@@ -54,8 +55,10 @@ func TestTarball(t *testing.T) {
 			files[name] = string(b)
 		}
 		for name, want := range map[string]string{"zcbench": "zcbench for " + arch, "zcrecv": "zcrecv for " + arch,
-			"zcsend": "zcsend for " + arch, "zcnvml": "zcnvml for " + arch, "agents/linux-" + other + "/zcbench": "zcbench for " +
-				other, "agents/SHA256SUMS": "", "README.md": "", "LICENSE": "", "THIRD_PARTY.md": "", "docs/hosts.md": "",
+			"zcsend": "zcsend for " + arch, "zcnvml": "zcnvml for " + arch, "agents/linux-" + other +
+				"/zcbench": "zcbench for " +
+				other, "agents/SHA256SUMS": "", "README.md": "", "LICENSE": "", "THIRD_PARTY.md": "",
+			"docs/hosts.md":          "",
 			"experiments/quick.yaml": "", "man/man1/zcbench-run.1.gz": "", "completions/bash/zcbench": "",
 			"completions/zsh/_zcbench": "", "completions/fish/zcbench.fish": ""} {
 			if got, ok := files[name]; !ok || want != "" && got != want {
@@ -94,7 +97,8 @@ const emptyRoot = `set -e; root=$1; shift
 mkdir -p "$root/proc" "$root/sys" "$root/tmp"
 mount -t proc proc "$root/proc"; mount --rbind /sys "$root/sys"; cd "$root"; exec chroot . "$@"`
 
-// The archive is all that a host needs: in a root without any other program its own run, and measure.
+// The archive is all that a host needs: in a root without any other program its own run, and
+// measure.
 func TestIntegrationArchive(t *testing.T) {
 	long.Test(t)
 	need(t, "unshare", "chroot")
@@ -122,7 +126,8 @@ func TestIntegrationArchive(t *testing.T) {
 	if said := in("/"+name+"/zcbench", "doctor"); !strings.Contains(said, "rx tcp ") {
 		t.Errorf("doctor: %s", said)
 	}
-	said := in("/"+name+"/zcbench", "run", "--sut", "local", "--tg", "local", "--rx", "tcp", "--tx", "tcp", "--duration",
+	said := in("/"+name+"/zcbench", "run", "--sut", "local", "--tg", "local", "--rx", "tcp", "--tx", "tcp",
+		"--duration",
 		"300ms", "--gate", "foreign_cores=off", "--json")
 	if !strings.Contains(said, `"rx_mode":"tcp"`) {
 		t.Errorf("a run: %s", said)

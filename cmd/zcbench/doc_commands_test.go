@@ -45,7 +45,7 @@ var elsewhere = map[string]string{
 	"perf":   "a tool of others",
 	"gunzip": "a tool of others", "zcat": "a tool of others", "jq": "a tool of others", "sha256sum": "a tool of others",
 	"python3": "a tool of others; TestKernelsParser",
-	"sbatch":  "of Slurm; TestIntegrationSlurmPairs", "cp": "of the shell", "rm": "of the shell",
+	"sbatch":  "of Slurm; TestIntegrationSlurmPairs", "cp": "of the shell", "rm": "of the shell", "tar": "of the shell",
 	"mkdir": "of the shell",
 }
 

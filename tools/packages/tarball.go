@@ -62,7 +62,10 @@ func unpackedEntries(entries []entry) (out []entry, err error) {
 		if e.src == "" {
 			continue // a folder: unpacking makes it
 		}
-		i := slices.IndexFunc(unpackedAt, func(x struct{ from, to string }) bool { return strings.HasPrefix(e.dst, x.from) })
+		i := slices.IndexFunc(unpackedAt, func(x struct{ from, to string }) bool {
+			return strings.HasPrefix(e.dst,
+				x.from)
+		})
 		if i < 0 {
 			return nil, fmt.Errorf("%s has no place in the archive", e.dst)
 		}
@@ -84,7 +87,8 @@ func (j *job) archived(t *tar.Writer, folder string, e entry) error {
 	if err != nil {
 		return err
 	}
-	h := &tar.Header{Name: folder + "/" + e.dst, Typeflag: tar.TypeReg, Mode: int64(e.mode.Perm()), Size: int64(len(text)),
+	h := &tar.Header{Name: folder + "/" + e.dst, Typeflag: tar.TypeReg, Mode: int64(e.mode.Perm()),
+		Size:    int64(len(text)),
 		ModTime: j.built, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
 	if err := t.WriteHeader(h); err != nil {
 		return err

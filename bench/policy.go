@@ -67,8 +67,8 @@ func (e *Experiment) shape(st *stage) {
 		if e.SplitHeaders {
 			s.SplitHeaders(needs)
 		} else if needs && s.GiveHWGRO() {
-			e.note("hw_gro is on in all cells, because " + name + " splits headers only with it (hw_gro: false leaves " +
-				"it out, and the modes that need it)")
+			e.note("hw_gro is on in all cells, because " + name + " splits headers only with it " +
+				"(hw_gro: false leaves it out, and the modes that need it)")
 		}
 	}
 	if e.Fold {

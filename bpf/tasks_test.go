@@ -224,7 +224,7 @@ func TestIntegrationTurnsOfABurner(t *testing.T) {
 			tasks := openTasks(t, bpf.TasksOptions{})
 			pid, cpu := burner(t, share)
 			cpus := []int{cpu}
-			r, err := counter.OpenTurns(nil, cpus, tasks)
+			r, err := counter.OpenTurns(counter.TurnConfig{CPUs: cpus, Tasks: tasks})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,16 +236,16 @@ func TestIntegrationTurnsOfABurner(t *testing.T) {
 				var least, most int64 // by its own clock
 				for range 50 {
 					c0 := clockOf(t, pid)
-					before, err := r.Read()
+					before, err := r.Read(false)
 					c1 := clockOf(t, pid)
 					await.Pause("the turn", 20*time.Millisecond)
 					c2 := clockOf(t, pid)
-					after, aerr := r.Read()
+					after, aerr := r.Read(true)
 					c3 := clockOf(t, pid)
 					if err != nil || aerr != nil {
 						t.Fatal(err, aerr)
 					}
-					sum.Add(before, after)
+					sum.Add(r, before, after)
 					least, most = least+c2-c1, most+c3-c0
 				}
 				sum.Missed = r.Missed() - missed

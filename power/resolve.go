@@ -30,8 +30,8 @@ func Resolve(t Trace, w Window) (r Resolution, err error) {
 		return r, fmt.Errorf("power source %s: %w", t.Info.Name, err)
 	}
 	if t.random(m) == 0 {
-		return r, fmt.Errorf("power source %s: all its %d readings are equal, which shows neither its step nor how they "+
-			"scatter: read longer (--duration), or while the load varies", t.Info.Name, m.N)
+		return r, fmt.Errorf("power source %s: all its %d readings are equal, which shows neither its step nor how "+
+			"they scatter: read longer (--duration), or while the load varies", t.Info.Name, m.N)
 	}
 	return Resolution{Source: t.Info.Name, Window: time.Duration(w.ToNs - w.FromNs), MeanW: m.Watts, U: t.random(m),
 		StepW: t.grain() * math.Sqrt(12), Fresh: m.Fresh, Average: t.Info.Averages}, nil

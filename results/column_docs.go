@@ -64,7 +64,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 			"Linux 7.2 on (of zcrx see docs/zcrx.md)"},
 	{"mismatches", "bytes", "payload that differs from the pattern; empty unless touch = verify"},
 	{"retrans", "segments", "of the flow, TCP_INFO"},
-	{"rx_drops", "packets", "interface and softnet; in turns (docs/matrix.md) empty where it is not known in whose"},
+	{"rx_drops", "packets", "interface and softnet; in turns (docs/turns.md) empty where it is not known in whose"},
 	{"verdict", "",
 		"`ok`; `unsupported`: could not run here; `invalid`: a gate failed; `failed`: an error"},
 	{"reason", "", "why the verdict is not ok"},
@@ -190,7 +190,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"cpu_class", "", "of a hybrid processor, the class of the CPUs of the flow's threads and softirq " +
 		"(docs/hosts-reference.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
 	columnDoc{"turn", "", "requested: length of the cell's turns, such as 240ms; none = it was made alone " +
-		"(docs/matrix.md, \"Turns\"); empty = as all of the plan"},
+		"(docs/turns.md); empty = as all of the plan"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -15,7 +15,7 @@ var payload = []measure.MetricDoc{
 			"did sleep is `thread_data_path_voluntary_switches`"},
 	{Names: "turns_left_out",
 		Units: "1", Source: "CLOCK_MONOTONIC",
-		Meaning: "of a run in turns (docs/matrix.md): those that do not count at this end, because " +
+		Meaning: "of a run in turns (docs/turns.md): those that do not count at this end, because " +
 			"they were read late, or bytes of other cells came in them, or the eBPF programs that " +
 			"tell who had the CPUs missed something; the quality says why"},
 	{Names: "turns_read_us turns_reader_cores",

@@ -106,8 +106,8 @@ func tellWaiting(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch w
 		if sch.PeerWaitNs > 0 {
 			limit = "for " + time.Duration(sch.PeerWaitNs).String()
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting %s (--connect-timeout) for a receiver that listens on %s and has all "+
-			"its flows: start zcrecv --listen %[3]s there\n", cmd.Name(), limit, spec.Addr)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting %s (--connect-timeout) for a receiver that listens on %s and has "+
+			"all its flows: start zcrecv --listen %[3]s there\n", cmd.Name(), limit, spec.Addr)
 	})
 	return func() {
 		close(done)

@@ -60,6 +60,9 @@ func (r *run) tallied(h *results.Host, idle []string) []measure.Metric {
 // it is of that time.
 func (t *turnReader) areas() (all []counter.TurnOther) {
 	t.sums = map[string]*tally.Sum{}
+	if t.run.nic == nil { // it has no queues and no driver that anybody asks
+		return nil
+	}
 	for _, a := range tally.SumAreas {
 		if !a.Kernels && !t.ofTurns {
 			continue

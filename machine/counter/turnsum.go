@@ -34,8 +34,8 @@ type TurnReader struct {
 	counts []*countReader
 	spare  [][]uint64 // numbers of readings that nobody needs any more
 	others []TurnOther
-	route  *rtnl.Conn // nil: no interface is read
-	index  int        // its
+	stats  *rtnl.StatsReader // nil: no interface is read
+	link   rtnl.Link         // it, as it was at first
 	ran    struct{ n, ns int64 }
 
 	// Warnings say what is not read.
@@ -78,7 +78,7 @@ type turnReading struct {
 	rusage  Rusage
 	softnet []procfs.SoftnetStat
 	tasks   *TaskTimes
-	link    *rtnl.Link
+	stats   []uint64       // of the interface, as [rtnl.StatsReader] has them
 	counts  []countReading // of each file
 	others  []any
 	own     int64 // CPU time of the thread that read
@@ -130,8 +130,8 @@ func (t *TurnReader) openLink(dev string) {
 	}
 	l, err := ReadLink(dev)
 	if err == nil {
-		t.index = l.Index
-		t.route, err = rtnl.Dial()
+		t.link = *l
+		t.stats, err = rtnl.OpenStats(l.Index)
 	}
 	if err != nil {
 		t.Warnings = append(t.Warnings, "not measured: "+err.Error())
@@ -161,9 +161,13 @@ func (t *TurnReader) fit(within time.Duration) {
 			"between two", what, best.Round(time.Microsecond), (within-left).Round(time.Microsecond)))
 		return false
 	}
-	if t.route != nil && !fits("the interface", func() error { _, err := t.route.Link(t.index); return err }) {
-		t.route.Close()
-		t.route = nil
+	if t.stats != nil && !fits("the interface", func() error {
+		v, err := t.stats.Read(t.vector())
+		t.spare = append(t.spare, v)
+		return err
+	}) {
+		t.stats.Close()
+		t.stats = nil
 	}
 	t.counts = slices.DeleteFunc(t.counts, func(c *countReader) bool {
 		ok := fits(c.of.source, func() error {
@@ -198,6 +202,7 @@ func (t *TurnReader) Done(all ...turnReading) {
 		for _, c := range r.counts {
 			t.spare = append(t.spare, c.v)
 		}
+		t.spare = append(t.spare, r.stats)
 	}
 }
 
@@ -211,9 +216,7 @@ func (t *TurnReader) Close() {
 	for _, c := range t.counts {
 		c.file.Close()
 	}
-	if t.route != nil {
-		t.route.Close()
-	}
+	t.stats.Close()
 }
 
 // Read reads the counters before a turn, and after it (end): CPU time is read next to the turn, so
@@ -242,18 +245,14 @@ func (t *TurnReader) Read(end bool) (out turnReading, err error) {
 
 // readCounts reads what protocols, softirqs and the interface count.
 func (t *TurnReader) readCounts(out *turnReading) error {
-	if t.route != nil {
-		l, err := t.route.Link(t.index)
-		if err != nil {
+	var err error
+	if t.stats != nil {
+		if out.stats, err = t.stats.Read(t.vector()); err != nil {
 			return err
-		}
-		if out.link = &l; l.Stats == nil {
-			return fmt.Errorf("read interface %s: the kernel sent no statistics", l.Name)
 		}
 	}
 	out.counts = make([]countReading, len(t.counts))
 	for i, c := range t.counts {
-		var err error
 		if out.counts[i], err = c.read(t.buf, t.vector()); err != nil {
 			return err
 		}
@@ -367,10 +366,11 @@ type TurnSum struct {
 	softnet map[uint32]procfs.SoftnetStat // by CPU
 	tasks   *TaskTimes                    // what passed; nil: nobody tells
 	counts  []countSum
-	link    *rtnl.Link // as it was at last, with what its counters grew by; nil: it was not read
-	unlike  bool       // it was replaced, or its counters were reset
-	ownNs   int64      // CPU time of the thread that read, within turns
-	Missed  uint64     // events that the reader of tasks did not see in them
+	stats   []uint64  // what the interface's counters grew by; nil: it was not read
+	link    rtnl.Link // it
+	unlike  bool      // they were reset
+	ownNs   int64     // CPU time of the thread that read, within turns
+	Missed  uint64    // events that the reader of tasks did not see in them
 }
 
 // Add adds a turn, of what t has read.
@@ -382,7 +382,8 @@ func (s *TurnSum) Add(t *TurnReader, before, after turnReading) {
 	s.turns++
 	s.cpus.Add(before.cpu, after.cpu)
 	s.addTasks(before.tasks, after.tasks)
-	s.addLink(before.link, after.link)
+	s.link = t.link
+	s.addStats(before.stats, after.stats)
 	s.ownNs += after.own - before.own
 	for i, c := range t.counts {
 		s.counts = addCounts(s.counts, c.of, before.counts[i], after.counts[i])
@@ -437,32 +438,33 @@ func (s *TurnSum) addTasks(before, after *TaskTimes) {
 	}
 }
 
-// addLink adds what an interface counted.
-func (s *TurnSum) addLink(before, after *rtnl.Link) {
-	if before == nil || after == nil {
+// addStats adds what an interface counted.
+func (s *TurnSum) addStats(before, after []uint64) {
+	if after == nil {
 		return
 	}
-	all := *after
-	all.Stats = &rtnl.Stats{}
-	if s.link != nil {
-		all.Stats = s.link.Stats
+	if s.stats == nil {
+		s.stats = make([]uint64, len(after))
 	}
-	s.unlike = s.unlike || before.Index != after.Index || !all.Stats.AddSince(before.Stats, after.Stats)
-	s.link = &all
+	if s.unlike = s.unlike || len(before) != len(after) || len(after) != len(s.stats); s.unlike {
+		return
+	}
+	for i, v := range after {
+		s.unlike = s.unlike || v < before[i]
+		s.stats[i] += v - before[i]
+	}
 }
 
 // linkOf returns readings between which the interface counted that; nil: it is not known.
 func (s *TurnSum) linkOf(warnings *[]string) (from, to *rtnl.Link) {
 	if s.unlike {
-		*warnings = append(*warnings, fmt.Sprintf(
-			"not measured: interface %s was replaced, or its counters were reset, in a turn", s.link.Name))
-	}
-	if s.link == nil || s.unlike {
+		*warnings = append(*warnings, fmt.Sprintf("not measured: the counters of interface %s were reset in a turn",
+			s.link.Name))
 		return nil, nil
 	}
-	none := *s.link
-	none.Stats = &rtnl.Stats{Size: s.link.Stats.Size}
-	return &none, s.link
+	none, all := s.link, s.link
+	none.Stats, all.Stats = rtnl.StatsOf(make([]uint64, len(s.stats))), rtnl.StatsOf(s.stats)
+	return &none, &all
 }
 
 // netstatOf and softirqsOf return readings between which the protocols and softirqs counted that.
@@ -580,7 +582,7 @@ func (s *TurnSum) Between(from, to *Snapshot) {
 		from.Softnet = append(from.Softnet, procfs.SoftnetStat{Index: cpu})
 		to.Softnet = append(to.Softnet, s.softnet[cpu])
 	}
-	if s.link != nil { // else it may be of the window
+	if s.stats != nil { // else it may be of the window
 		from.Link, to.Link = s.linkOf(&to.Warnings)
 	}
 	from.Netstat, to.Netstat = s.netstatOf(&to.Warnings)

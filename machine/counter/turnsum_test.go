@@ -114,11 +114,13 @@ func TestTurnSumOfCounts(t *testing.T) {
 		{names: []string{"TcpExtNew", "TcpExtB", "TcpExtA"}}}
 	runs := &countWords{names: []string{"net_rx 0", "net_rx 1", "hi 0", "hi 1"}}
 	at := func(w int, link uint64, irqs uint64, v ...uint64) turnReading {
-		return turnReading{link: &rtnl.Link{Index: 4, Name: "veth0", MTU: 1500, Stats: &rtnl.Stats{RxBytes: 1000 * link,
-			RxDropped: link, RxMissedErrors: link / 10, Size: 200}},
+		stats := make([]uint64, 25)
+		stats[2], stats[6], stats[15] = 1000*link, link, link/10 // rx_bytes, rx_dropped, rx_missed_errors
+		return turnReading{stats: stats,
 			counts: []countReading{{words[w], v}, {runs, []uint64{irqs, 7, 1, 1}}}}
 	}
-	r := TurnReader{counts: []*countReader{{of: netstat}, {of: softirqs}}}
+	r := TurnReader{counts: []*countReader{{of: netstat}, {of: softirqs}}, link: rtnl.Link{Index: 4, Name: "veth0",
+		MTU: 1500}}
 	var s TurnSum
 	s.Add(&r, at(0, 10, 1<<32-2, 5, 5, 9, 100), at(0, 30, 3, 6, 5, 4, 101))
 	// here was a turn that does not count
@@ -155,7 +157,7 @@ func TestTurnSumOfCounts(t *testing.T) {
 	from, to = Snapshot{Config: from.Config}, Snapshot{Config: from.Config}
 	s.Between(&from, &to)
 	if _, c := Delta(from, to); c.Figures().RXDrops != nil || !slices.ContainsFunc(c.Warnings,
-		func(w string) bool { return strings.Contains(w, "veth0 was replaced, or its counters were reset") }) {
+		func(w string) bool { return strings.Contains(w, "the counters of interface veth0 were reset") }) {
 		t.Errorf("drops of an interface that was reset: %v, %q", c.Figures().RXDrops, c.Warnings)
 	}
 }
@@ -227,8 +229,20 @@ func TestTurnReaderCounts(t *testing.T) {
 			}
 		}
 	}
+	l, err := ReadLink("lo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := rtnl.StatsOf(x.stats); s.RxBytes == 0 || s.RxBytes > l.Stats.RxBytes || s.TxPackets > l.Stats.TxPackets ||
+		l.Stats.RxBytes-s.RxBytes > 1<<30 || s.Size != l.Stats.Size {
+		t.Errorf("%+v, by another way %+v", s, l.Stats)
+	}
 	r.Done(x)
 	if n := testing.AllocsPerRun(20, func() {
+		v, err := r.stats.Read(r.vector())
+		if r.spare = append(r.spare, v); err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range r.counts {
 			got, err := c.read(r.buf, r.vector())
 			if err != nil {
@@ -239,7 +253,7 @@ func TestTurnReaderCounts(t *testing.T) {
 	}); n > 8 {
 		t.Errorf("%.0f allocations", n)
 	}
-	if r, err := OpenTurns(TurnConfig{Dev: "lo", Within: time.Nanosecond}); err != nil || r.route != nil ||
+	if r, err := OpenTurns(TurnConfig{Dev: "lo", Within: time.Nanosecond}); err != nil || r.stats != nil ||
 		len(r.counts) != 0 || len(r.Warnings) < 4 || !strings.Contains(r.Warnings[0],
 		"not read in turns: the interface") {
 		t.Errorf("%v, %q", err, r.Warnings)

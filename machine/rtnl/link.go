@@ -5,7 +5,6 @@ package rtnl
 import (
 	"encoding/binary"
 	"fmt"
-	"reflect"
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/internal/remedy"
@@ -163,20 +162,6 @@ func parseStats(b []byte) *Stats {
 	}
 	s.Size = uint64(len(b))
 	return s
-}
-
-// AddSince adds what was counted between two readings; false: one of them fell.
-func (s *Stats) AddSince(before, after *Stats) bool {
-	sum, b, a := reflect.ValueOf(s).Elem(), reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
-	for i := range sum.NumField() - 1 { // Size is the last
-		was, is := b.Field(i).Uint(), a.Field(i).Uint()
-		if is < was {
-			return false
-		}
-		sum.Field(i).SetUint(sum.Field(i).Uint() + is - was)
-	}
-	s.Size = after.Size
-	return true
 }
 
 // otherhostEnd is where rx_otherhost_dropped ends in the kernel's struct.

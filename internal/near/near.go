@@ -16,7 +16,7 @@ func Instead(word, what string, names []string) string {
 	case len(near) > 0:
 		return "; did you mean " + strings.Join(near, ", ") + "?"
 	case len(names) > mostListed:
-		return "; docs/matrix.md lists the " + what
+		return "; docs/matrix.md and docs/options.md list the " + what
 	}
 	return "; the " + what + " are " + strings.Join(names, ", ")
 }

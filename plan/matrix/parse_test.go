@@ -197,7 +197,7 @@ func TestErrors(t *testing.T) {
 		{ok + "sut: &a {dev: x}\ntg: *a\n", "anchor"},
 		{"name: x\nfactors: {rx: nosuch, tx: tcp}\n", `x.yaml:2:15: rx: unknown rx mode "nosuch"`},
 		{"name: x\nfactors: {rx: tcp, tx: tcp, color: red}\n",
-			`x.yaml:2:29: unknown factor "color"; docs/matrix.md lists the factors`},
+			`x.yaml:2:29: unknown factor "color"; docs/matrix.md and docs/options.md list the factors`},
 		{"name: x\nfactors: {rx: [tcp, tcp], tx: tcp}\n", `x.yaml:2:21: rx: "tcp" twice`},
 		{"name: x\nfactors: {rx: [], tx: tcp}\n", "rx has no value"},
 		{"name: x\nfactors: {rx: tcp}\n", "no tx"},

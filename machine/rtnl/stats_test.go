@@ -27,7 +27,8 @@ func TestStatsReader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := StatsOf(v); got.RxPackets < l.Stats.RxPackets || got.TxBytes < l.Stats.TxBytes || got.Size != l.Stats.Size {
+	if got := StatsOf(v); got.RxPackets < l.Stats.RxPackets || got.TxBytes < l.Stats.TxBytes ||
+		got.Size != l.Stats.Size {
 		t.Errorf("%+v, want %+v and what passed since", got, l.Stats)
 	}
 	none, err := OpenStats(1 << 30)

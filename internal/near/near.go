@@ -6,10 +6,10 @@ package near
 import "strings"
 
 // mostListed is how many names an error lists: more of them nobody reads.
-const mostListed = 24
+const mostListed = 40
 
 // Instead ends the error of a word that is none of these names: with those that are spelled much
-// like it, or else with all of them, which are WHAT ("rx modes"). More than 24 are left to the page
+// like it, or else with all of them, which are WHAT ("rx modes"). More than 40 are left to the page
 // that lists what an experiment file may have.
 func Instead(word, what string, names []string) string {
 	switch near := Names(word, names); {

@@ -19,17 +19,20 @@ import (
 
 // shared are the options that are told of a cell: those whose values are numbers, and words that
 // zcbench itself lists. [kept] are all others, with why.
-var shared = map[string]bool{}
+var shared = set("rx", "tx", "gro", "hw_gro", "header_split", "big_tcp", "tg_big_tcp", "cpu_layout",
+	"tg_cpu_layout", "rx_buf_len", "mtu", "message", "read", "rx_buffer", "token_batch", "touch", "control",
+	"probe", "probe_sample", "rcvbuf", "sndbuf", "pace", "uring_engine", "gather", "busy_poll", "request",
+	"response", "in_flight", "rr_rate", "rr_timeout", "udp_batch", "udp_segmentation", "xdp_touch", "xdp_attach",
+	"tuples", "burst", "queue", "flows", "queues", "steer_queue", "area_bytes", "refill_entries", "cq_entries",
+	"hold", "rx_ring", "tx_ring", "channels", "hugepages", "max_idle_us", "stop_irqbalance", "turn")
 
-func init() {
-	for _, name := range []string{"rx", "tx", "gro", "hw_gro", "header_split", "big_tcp", "tg_big_tcp", "cpu_layout",
-		"tg_cpu_layout", "rx_buf_len", "mtu", "message", "read", "rx_buffer", "token_batch", "touch", "control",
-		"probe", "probe_sample", "rcvbuf", "sndbuf", "pace", "uring_engine", "gather", "busy_poll", "request",
-		"response", "in_flight", "rr_rate", "rr_timeout", "udp_batch", "udp_segmentation", "xdp_touch", "xdp_attach",
-		"tuples", "burst", "queue", "flows", "queues", "steer_queue", "area_bytes", "refill_entries", "cq_entries",
-		"hold", "rx_ring", "tx_ring", "channels", "hugepages", "max_idle_us", "stop_irqbalance"} {
-		shared[name] = true
+// set makes a set of words.
+func set(words ...string) map[string]bool {
+	all := map[string]bool{}
+	for _, w := range words {
+		all[w] = true
 	}
+	return all
 }
 
 // kept are the options that are not told.

@@ -34,7 +34,7 @@ const (
 	MaxBytes    = 512 << 10
 	maxCells    = 200
 	maxFacts    = 200 // of a host
-	maxSettings = 60  // of a cell
+	maxSettings = 100 // of a cell
 	maxFigures  = 16  // of an end
 	maxFlags    = 40  // of a cell
 	maxText     = 400 // bytes of a value

@@ -247,7 +247,7 @@ func joined(all []string) (out []string) {
 	for _, l := range all {
 		who, what, ok := strings.Cut(l, ": ")
 		command, _, isFlag := strings.Cut(who, " --")
-		if !ok || !isFlag {
+		if !ok || !isFlag || !strings.HasPrefix(command, "zcbench ") { // a help text may name a flag, too
 			out = append(out, l)
 			continue
 		}

@@ -118,6 +118,14 @@ func TestRealPages(t *testing.T) {
 			}
 		}
 	}
+	// a help text that names another flag is told whole
+	own, err := New(docs.Pages, []Flag{{"queues", "zcbench run", plan.LookupOption("queues").Help}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := own.Lookup("flag:queues")[0].Lines[0]; !strings.Contains(got, "at --queue, else the last ones") {
+		t.Errorf("%q", got)
+	}
 	for _, word := range []string{"EOPNOTSUPP", "ERANGE", "SUT", "zcrx", "cpu0_busy_cores", "roi_cpu"} {
 		if len(b.Lookup(word)) == 0 {
 			t.Errorf("nothing about %s", word)

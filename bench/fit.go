@@ -43,7 +43,7 @@ func (o *Options) fit(window time.Duration, plan []matrix.Run, missing func(plan
 const (
 	maxTurnsWindow = 2 * time.Second
 	minTurnsRounds = 4
-	turnsTime      = 85 * time.Second // of all, where a start that is made again fits into 100 s as well
+	turnsTime      = 80 * time.Second // of all, where a start that is made again fits into 100 s as well
 )
 
 // fitTurns does so for cells that take turns: window 0 gives each as many as there is time for.

@@ -62,14 +62,13 @@ const (
 // shape cuts the plan to what the hosts can do, and its windows to the time that there is.
 func (e *Experiment) shape(st *stage) {
 	s := e.Spec
-	if name := st.opt.found[0].driver; (e.SplitHeaders || e.HWGRO) && st.splits() {
-		needs := driver.Of(name).SplitNeedsHWGRO
-		if e.SplitHeaders {
-			s.SplitHeaders(needs)
-		} else if needs && s.GiveHWGRO() {
-			e.note("hw_gro is on in all cells, because " + name + " splits headers only with it " +
-				"(hw_gro: false leaves it out, and the modes that need it)")
-		}
+	splits := (e.SplitHeaders || e.HWGRO) && st.splits()
+	name := st.opt.found[0].driver
+	switch needs := splits && driver.Of(name).SplitNeedsHWGRO; {
+	case e.SplitHeaders && splits:
+		s.SplitHeaders(needs)
+	case e.HWGRO:
+		e.giveHWGRO(needs, name)
 	}
 	if e.Fold {
 		s.Cells = st.foldFlows(st.support.fold(s.Cells, st.prepared))
@@ -87,6 +86,19 @@ func (e *Experiment) shape(st *stage) {
 	if e.Fit {
 		missing := remembered(st.missing)
 		st.opt.fit(s.Duration, calibratedFirst(calibration(s, missing), e.plan(st)), missing)
+	}
+}
+
+// giveHWGRO gives the cells hardware GRO where the driver needs it, and says so once. A plan that is
+// played again may have had it from another driver.
+func (e *Experiment) giveHWGRO(needs bool, driver string) {
+	said := e.GaveHWGRO
+	if said {
+		e.Spec.TakeHWGRO()
+	}
+	if e.GaveHWGRO = needs && e.Spec.GiveHWGRO(); e.GaveHWGRO && !said {
+		e.note("hw_gro is on in all cells, because " + driver + " splits headers only with it " +
+			"(hw_gro: false leaves it out, and the modes that need it)")
 	}
 }
 

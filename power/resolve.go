@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// verdictRuns is how many runs of each cell a verdict takes (docs/statistics.md).
-const verdictRuns = 6
-
 // Resolution is how well a source knows the mean power of a window, apart from what it reads too
 // high or too low in all windows alike.
 type Resolution struct {
@@ -37,23 +34,10 @@ func Resolve(t Trace, w Window) (r Resolution, err error) {
 		StepW: t.grain() * math.Sqrt(12), Fresh: m.Fresh, Average: t.Info.Averages}, nil
 }
 
-// Runs computes how many runs of each of two cells tell a difference in watts apart, if each is as
-// long as the window: with so many the instrument hides less than the difference in 95 %. What the
-// load itself varies by from run to run comes on top.
-func (r Resolution) Runs(watts float64) int {
-	const z = 1.96
-	return max(verdictRuns, int(math.Ceil(math.Pow(z*math.Sqrt2*r.U/watts, 2))))
-}
-
-// WindowFor computes how long a window must be for [verdictRuns] runs to tell a difference in
-// watts apart: longer where readings scatter; not where they come in steps, and all are equal.
-func (r Resolution) WindowFor(watts float64) (d time.Duration, ok bool) {
-	n := float64(r.Runs(watts)) / verdictRuns
-	if n <= 1 {
-		return r.Window, true
-	}
-	if r.U <= r.StepW/math.Sqrt(12)*1.01 {
-		return 0, false
-	}
-	return time.Duration(float64(r.Window) * n).Round(time.Second), true
+// Longer computes the uncertainty of windows that are so many times as long: scatter averages out,
+// the instrument's step does not.
+func (r Resolution) Longer(times float64) float64 {
+	grain := r.StepW / math.Sqrt(12)
+	scatter := math.Sqrt(max(r.U*r.U-grain*grain, 0) / times)
+	return math.Hypot(grain, scatter)
 }

@@ -28,47 +28,32 @@ func resolved(t *testing.T, rng *rand.Rand, scatter, step float64) Resolution {
 	return r
 }
 
-// A meter resolves what its means differ by: of windows whose difference it says to resolve in six
-// runs, the means of six differ by less than that by chance in 95 %.
+// The means of equal loads are as far apart as is said.
 func TestResolutionHolds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const rounds = 400
 	wrong := 0
 	for range rounds {
-		r := resolved(t, rng, 5, 0)
-		hides := 1.96 * math.Sqrt2 * r.U / math.Sqrt(verdictRuns)
-		var apart float64
-		for range verdictRuns {
-			apart += (resolved(t, rng, 5, 0).MeanW - resolved(t, rng, 5, 0).MeanW) / verdictRuns
-		}
-		if math.Abs(apart) > hides {
+		a, b := resolved(t, rng, 5, 0), resolved(t, rng, 5, 0)
+		if math.Abs(a.MeanW-b.MeanW) > 1.96*math.Hypot(a.U, b.U) {
 			wrong++
 		}
 	}
-	if wrong > rounds/10 { // 5 %, and the uncertainty is itself estimated
+	if wrong < rounds/100 || wrong > rounds/10 { // 5 %, and the uncertainty is itself estimated
 		t.Errorf("%d of %d differences of equal loads were above what is said to be resolved", wrong, rounds)
 	}
 }
 
-func TestRuns(t *testing.T) {
+// Longer windows help where readings scatter, and not where they come in steps.
+func TestLonger(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	fine := resolved(t, rng, .1, 0)
-	if n := fine.Runs(20); n != verdictRuns {
-		t.Errorf("a fine meter takes %d runs", n)
-	}
-	if d, ok := fine.WindowFor(20); !ok || d != fine.Window {
-		t.Errorf("a fine meter takes windows of %v", d)
-	}
-	noisy := resolved(t, rng, 200, 0)
-	if n := noisy.Runs(5); n <= verdictRuns {
-		t.Errorf("a noisy meter takes %d runs", n)
-	}
-	if d, ok := noisy.WindowFor(5); !ok || d <= noisy.Window {
-		t.Errorf("a noisy meter takes windows of %v", d)
+	noisy := resolved(t, rng, 5, 0)
+	if u := noisy.Longer(4); math.Abs(u-noisy.U/2) > 1e-9 {
+		t.Errorf("%g W of a window, %g of four", noisy.U, u)
 	}
 	coarse := resolved(t, rng, 0, 50)
-	if _, ok := coarse.WindowFor(5); ok || coarse.Runs(5) <= verdictRuns {
-		t.Errorf("a meter with steps of 50 W takes %d runs", coarse.Runs(5))
+	if u := coarse.Longer(100); math.Abs(u-50/math.Sqrt(12)) > 1e-9 || math.Abs(coarse.U-u) > 1e-9 {
+		t.Errorf("%g W of a window in steps of 50 W, %g of a hundred", coarse.U, u)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // usualWindow is a run's window.
@@ -64,29 +65,44 @@ func (f *powerFlags) resolve(cmd *cobra.Command, sources []power.Source) error {
 	return nil
 }
 
-// sayResolution prints what a source resolves, and reports whether that is the difference in
-// question, by the runs that a verdict takes.
+// usualRuns is how many runs of each cell an experiment has where its file does not say.
+const usualRuns = 10
+
+// sayResolution prints what a source resolves, and reports whether it tells the difference in as
+// many runs as an experiment has.
 func sayResolution(w io.Writer, r power.Resolution, watts float64) (can bool) {
-	runs := r.Runs(watts)
-	least := runs == r.Runs(1e9)
+	runs, ok := stat.RunsFor(1, watts/r.U)
+	can = ok && runs <= usualRuns
 	text := fmt.Sprintf("%s: %.4g W now, and the mean of %v is known to +-%.2g W (95 %%)", r.Source, r.MeanW, r.Window,
 		1.96*r.U)
 	if r.StepW > 0 {
 		text += fmt.Sprintf(", in steps of %.3g W", r.StepW)
 	}
-	if least {
-		text += fmt.Sprintf(". It tells %g W, with the %d runs of each cell that a verdict takes.", watts, runs)
-	} else {
+	switch {
+	case can:
+		text += fmt.Sprintf(". It tells %g W in 8 of 10 cases with %d runs of each cell, if cells vary by no more than it "+
+			"does.", watts, runs)
+	case ok:
 		text += fmt.Sprintf(". To tell %g W takes %d runs of each cell", watts, runs)
-		if d, ok := r.WindowFor(watts); ok {
-			text += fmt.Sprintf(", or windows of %v (--duration).", d)
-		} else {
-			text += "; longer windows do not help: its steps are as coarse."
-		}
+	default:
+		text += fmt.Sprintf(". It does not tell %g W, whatever the number of runs", watts)
+	}
+	if !can {
+		text += longerWindows(r, watts)
 	}
 	if r.Average > 0 {
 		text += fmt.Sprintf(" It averages over %v: give it that long before each window (--power-guard).", r.Average)
 	}
 	fmt.Fprint(w, cli.Indented("", "  ", text))
-	return least
+	return can
+}
+
+// longerWindows says how long windows must be instead.
+func longerWindows(r power.Resolution, watts float64) string {
+	for times := 2.0; times <= 64; times *= 2 {
+		if n, ok := stat.RunsFor(1, watts/r.Longer(times)); ok && n <= usualRuns {
+			return fmt.Sprintf(", or %d with windows of %v (--duration).", n, time.Duration(times)*r.Window)
+		}
+	}
+	return "; longer windows do not help enough."
 }

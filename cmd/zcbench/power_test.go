@@ -373,7 +373,7 @@ func TestPowerCanResolve(t *testing.T) {
 		status int
 		text   string
 	}{
-		"20W": {0, "It tells 20 W, with the 6 runs"}, "0.001": {1, "To tell 0.001 W takes"},
+		"20W": {0, "It tells 20 W in 8 of 10 cases with"}, "0.001": {1, "It does not tell 0.001 W"},
 		"much": {2, "such as 20W"}, "-3": {2, "such as 20W"}, "": {2, "such as 20W"},
 	} {
 		p := built.Start(t, "zcbench", "power", "--source", meter, "--interval", "100ms", "--duration", "2s",

@@ -62,8 +62,8 @@ error; zcbench restore undoes what a kill -9 left (docs/settings.md). Settings n
 root (CAP_NET_ADMIN).
 
 Several modes (--rx tcp,uring) take turns where all of them can: their flows are open
-together, so that whatever the hosts do meanwhile, they do to all. Their records have
-no figures of a whole host or interface, such as rx_drops, and no samples over time.
+together, so that whatever the hosts do meanwhile, they do to all. Their records lack
+some figures of a whole host or interface, such as power (docs/turns.md).
 Turns need root (CAP_NET_ADMIN): without it, modes on this machine run one after
 another, as with --order blocks.
 

@@ -39,6 +39,8 @@ type Shape struct {
 	// HWGRO does what [Spec.GiveHWGRO] does, where a mode that takes a queue over can run and the
 	// driver splits headers only with hardware GRO.
 	HWGRO bool `json:"hw_gro,omitempty"`
+	// GaveHWGRO says that it did: on other hosts that is not what the plan asked for.
+	GaveHWGRO bool `json:"gave_hw_gro,omitempty"`
 	// NoteMTU gives the records the path's MTU, where their cells say nothing of it.
 	NoteMTU bool `json:"note_mtu,omitempty"`
 }

@@ -144,18 +144,31 @@ func (s *Spec) SplitHeaders(hwGRO bool) {
 	}
 }
 
-// GiveHWGRO gives all cells hardware GRO, for hosts where a mode cannot do without, and reports
-// whether it did: what the plan says of it anywhere stays.
-func (s *Spec) GiveHWGRO() bool {
+// TakeHWGRO takes back what [Spec.GiveHWGRO] gave.
+func (s *Spec) TakeHWGRO() {
+	for i := range s.Cells {
+		s.Cells[i].HWGRO = nil
+	}
+	if s.Base != nil {
+		s.Base.HWGRO = nil
+	}
+}
+
+// GiveHWGRO gives all cells of TCP flows hardware GRO, for hosts where a mode cannot do without, and
+// reports whether it did: what the plan says of it anywhere stays. Drivers refuse native XDP
+// together with it.
+func (s *Spec) GiveHWGRO() (gave bool) {
 	said := func(c plan.Cell) bool { return c.HWGRO != nil }
-	if len(s.Cells) == 0 || slices.ContainsFunc(s.Cells, said) {
+	if slices.ContainsFunc(s.Cells, said) {
 		return false
 	}
 	for i := range s.Cells {
-		s.Cells[i].HWGRO = new(true)
+		if c := &s.Cells[i]; !c.MovesPackets() {
+			c.HWGRO, gave = new(true), true
+		}
 	}
-	if s.Base != nil {
+	if s.Base != nil && gave && !s.Base.MovesPackets() {
 		s.Base.HWGRO = new(true)
 	}
-	return true
+	return gave
 }

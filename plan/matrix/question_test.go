@@ -113,11 +113,19 @@ func TestGiveHWGRO(t *testing.T) {
 	if s.Base.HWGRO == nil || slices.ContainsFunc(s.Cells, func(c plan.Cell) bool { return c.HWGRO == nil || !*c.HWGRO }) {
 		t.Error(cellsOf(s))
 	}
+	if s.TakeHWGRO(); s.Base.HWGRO != nil || s.Cells[0].HWGRO != nil {
+		t.Error("not taken back")
+	}
 	s.Cells[0].HWGRO, s.Cells[1].HWGRO = nil, new(false)
 	if s.GiveHWGRO() || s.Cells[0].HWGRO != nil || *s.Cells[1].HWGRO {
 		t.Error("a plan that says something of it is changed")
 	}
 	if (&Spec{}).GiveHWGRO() {
 		t.Error("given to no cell")
+	}
+	s = New()
+	s.Cells = []plan.Cell{{ID: "a", RX: "zcrx", TX: "tcp"}, {ID: "b", RX: "xdp-drop", TX: "pktgen-xdp"}}
+	if !s.GiveHWGRO() || s.Cells[0].HWGRO == nil || s.Cells[1].HWGRO != nil {
+		t.Error("given to XDP, which drivers refuse together with it")
 	}
 }

@@ -89,8 +89,8 @@ func (e *Experiment) shape(st *stage) {
 	}
 }
 
-// giveHWGRO gives the cells hardware GRO where the driver needs it, and says so once. A plan that is
-// played again may have had it from another driver.
+// giveHWGRO gives the cells hardware GRO where the driver needs it, and says so once. A plan that
+// is played again may have had it from another driver.
 func (e *Experiment) giveHWGRO(needs bool, driver string) {
 	said := e.GaveHWGRO
 	if said {

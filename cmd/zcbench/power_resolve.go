@@ -80,8 +80,8 @@ func sayResolution(w io.Writer, r power.Resolution, watts float64) (can bool) {
 	}
 	switch {
 	case can:
-		text += fmt.Sprintf(". It tells %g W in 8 of 10 cases with %d runs of each cell, if cells vary by no more than it "+
-			"does.", watts, runs)
+		text += fmt.Sprintf(". It tells %g W in 8 of 10 cases with %d runs of each cell, if cells vary by no more "+
+			"than it does.", watts, runs)
 	case ok:
 		text += fmt.Sprintf(". To tell %g W takes %d runs of each cell", watts, runs)
 	default:

@@ -25,7 +25,8 @@ type Key struct {
 
 // Keys are all keys that have one value.
 var Keys = []Key{
-	{Name: "port", Flag: "port", Type: "int", Help: "data port; in turns the first of as many as cells are open together; 0: any free port",
+	{Name: "port", Flag: "port", Type: "int",
+		Help: "data port; in turns the first of as many as cells are open together; 0: any free port",
 		set: parsed(func(s *Spec) *int { return &s.Port }, within(0, 65535)),
 		get: func(s *Spec) string { return strconv.Itoa(s.Port) }},
 	{Name: "ipv6", Flag: "ipv6", Type: "bool", Help: "use the SUT's IPv6 address",

@@ -154,8 +154,8 @@ func (s *Spec) TakeHWGRO() {
 	}
 }
 
-// GiveHWGRO gives all cells of TCP flows hardware GRO, for hosts where a mode cannot do without, and
-// reports whether it did: what the plan says of it anywhere stays. Drivers refuse native XDP
+// GiveHWGRO gives all cells of TCP flows hardware GRO, for hosts where a mode cannot do without,
+// and reports whether it did: what the plan says of it anywhere stays. Drivers refuse native XDP
 // together with it.
 func (s *Spec) GiveHWGRO() (gave bool) {
 	said := func(c plan.Cell) bool { return c.HWGRO != nil }

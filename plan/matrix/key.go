@@ -27,8 +27,8 @@ type Key struct {
 var Keys = []Key{
 	{Name: "port", Flag: "port", Type: "int",
 		Help: "data port; in turns the first of as many as cells are open together; 0: any free port",
-		set: parsed(func(s *Spec) *int { return &s.Port }, within(0, 65535)),
-		get: func(s *Spec) string { return strconv.Itoa(s.Port) }},
+		set:  parsed(func(s *Spec) *int { return &s.Port }, within(0, 65535)),
+		get:  func(s *Spec) string { return strconv.Itoa(s.Port) }},
 	{Name: "ipv6", Flag: "ipv6", Type: "bool", Help: "use the SUT's IPv6 address",
 		set: parsed(func(s *Spec) *bool { return &s.IPv6 }, parseBool),
 		get: func(s *Spec) string { return strconv.FormatBool(s.IPv6) }},

@@ -191,6 +191,10 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"(docs/hosts-reference.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
 	columnDoc{"turn", "", "requested: length of the cell's turns, such as 240ms; none = it was made alone " +
 		"(docs/turns.md); empty = as all of the plan"},
+	columnDoc{"start", "", "which start of the agents, or, in turns, of the flows, the run was made in, from 1 " +
+		"(docs/matrix.md, \"Starts\"); empty = not on record: the session had one, or the file is older"},
+	columnDoc{"turns", "", "how many turns the run had in its window (docs/turns.md); empty = it had none, or the " +
+		"file is older"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

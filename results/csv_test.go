@@ -113,6 +113,7 @@ func TestRunsRoundTrip(t *testing.T) {
 	same.TG.Name = same.SUT.Name
 	same.TG.Env.Upper, same.TG.Threads = "bond0.7", 4
 	same.RunID = "same"
+	same.Start, same.Turns = 3, &Turns{Turns: 18}
 	recs := []Record{sample(0), same, stopped(2)}
 	var b bytes.Buffer
 	if err := WriteRuns(&b, recs); err != nil {
@@ -175,6 +176,33 @@ func TestReadRunsErrors(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// What a stranger writes of starts and turns is bounded, in tables and in journals.
+func TestStartsAreBounded(t *testing.T) {
+	for _, x := range []struct{ fields, want string }{
+		{"100000,100000", ""},
+		{",", ""},
+		{"-1,", "line 2: start -1, not 0 to 100000"},
+		{"100001,", "line 2: start 100001, not 0 to 100000"},
+		{",-1", "line 2: -1 turns, not 0 to 100000"},
+		{",100001", "line 2: 100001 turns, not 0 to 100000"},
+		{"1.5,", "line 2, column 14: start: "},
+		{",many", "line 2, column 15: turns: "},
+	} {
+		_, err := ReadRuns(strings.NewReader("schema_version,run_id,cell_id,role,verdict,start,turns\n1,r,c,sut,ok," +
+			x.fields + "\n"))
+		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.HasPrefix(err.Error(), x.want)) {
+			t.Errorf("%s: %v, want %q", x.fields, err, x.want)
+		}
+	}
+	for _, change := range []func(*Record){func(r *Record) { r.Start = 100_001 },
+		func(r *Record) { r.Turns = &Turns{Turns: -1} }} {
+		r := sample(0)
+		if change(&r); Check(r) == nil {
+			t.Errorf("a journal takes start %d, %+v", r.Start, r.Turns)
+		}
 	}
 }
 

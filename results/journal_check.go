@@ -89,6 +89,9 @@ func (r *Record) validate() error {
 	if err := r.LossFree.Check(); err != nil {
 		return err
 	}
+	if err := r.checkStart(); err != nil {
+		return err
+	}
 	return r.checkFlows()
 }
 

@@ -3,6 +3,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,10 +69,10 @@ func sameRates(l *compare.AtLength) bool {
 
 // ownTurn formats how long the turns of a cell's runs were.
 func ownTurn(c *compare.Cell) string {
-	if t := c.Runs[0].Turns; c.Cell.Turn == "" && t != nil {
+	if t := c.Runs[0].Turns; c.Cell.Turn == "" && t != nil && t.TurnNs > 0 {
 		return time.Duration(t.TurnNs).String()
 	}
-	return c.Cell.Turn
+	return cmp.Or(c.Cell.Turn, "the plan's length") // of a table, which does not say it
 }
 
 // byLength names how a cell was made.

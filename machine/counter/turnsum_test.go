@@ -180,6 +180,14 @@ func TestTurnsOfLateCounters(t *testing.T) {
 		if told := drops != nil && *drops == 0; told != (dropped == 0) || said == told {
 			t.Errorf("%d dropped: %v, %q", dropped, drops, c.Warnings)
 		}
+		all := map[string]float64{}
+		for _, m := range rows {
+			all[m.Name] = m.Value
+		}
+		if n, ok := all[measure.MetricAllTurnsDropped]; ok != (dropped > 0) || n != float64(dropped) ||
+			all[measure.MetricAllTurnsBytes] != 1e6*float64(dropped) {
+			t.Errorf("of all turns: %v", all)
+		}
 		if len(rows) == 0 || slices.ContainsFunc(rows,
 			func(m measure.Metric) bool { return m.Name == "link_rx_bytes" }) ||
 			!slices.ContainsFunc(rows, func(m measure.Metric) bool { return m.Name == "link_mtu" }) {

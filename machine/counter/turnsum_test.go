@@ -340,3 +340,53 @@ func TestTurnOthers(t *testing.T) {
 		t.Errorf("%d others, %q", len(quick.others), quick.Warnings)
 	}
 }
+
+// slowTasks take long to tell who has the CPUs, as on hosts with many.
+type slowTasks struct{ takes time.Duration }
+
+func (s slowTasks) ReadCPUs([]int) *TaskTimes {
+	for from := Monotonic(); Monotonic()-from < s.takes.Nanoseconds(); {
+	}
+	return &TaskTimes{}
+}
+
+func (s slowTasks) Missed() uint64 { return 0 }
+
+// Where CPU time takes long to be read, less time is left for the others, down to none.
+func TestTurnReaderOfManyCPUs(t *testing.T) {
+	for _, x := range []struct {
+		cpu, within time.Duration
+		all         bool
+	}{{0, time.Minute, true}, {40 * time.Millisecond, 20 * time.Millisecond, false}} {
+		r, err := OpenTurns(TurnConfig{Dev: "lo", Tasks: slowTasks{x.cpu}, Within: x.within})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := r.stats != nil && len(r.counts) > 0 && len(r.Warnings) == 0; all != x.all ||
+			!x.all && (r.stats != nil || len(r.counts) > 0) {
+			t.Errorf("CPU time takes %v of %v: %d files, %q", x.cpu, x.within, len(r.counts), r.Warnings)
+		}
+		r.Close()
+	}
+}
+
+// Memory of readings is used again, also where no interface is read.
+func TestTurnReaderUsesMemoryAgain(t *testing.T) {
+	for _, dev := range []string{"", "lo"} {
+		r, err := OpenTurns(TurnConfig{Dev: dev, Within: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			x, err := r.Read(true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Done(x)
+		}
+		if len(r.spare) == 0 || slices.ContainsFunc(r.spare, func(v []uint64) bool { return cap(v) == 0 }) {
+			t.Errorf("interface %q: of %d spare ones some have no memory", dev, len(r.spare))
+		}
+		r.Close()
+	}
+}

@@ -80,9 +80,11 @@ func (e *Experiment) foretellStarts(st *stage, missing func(plan.Cell) *Missing,
 }
 
 // anew starts the agents anew before the first run of a block, but for the first, for which the
-// session has just started them.
-func (s *Session) anew(ctx context.Context, whole []matrix.Run, p matrix.Run) error {
-	if !s.StartsAnew || p.Warmup || p.Calibrates || p.Once || s.Runner.start == p.Rep+1 {
+// session has just started them, and but for one of which nothing is made any more.
+func (s *Session) anew(ctx context.Context, whole, block []matrix.Run) error {
+	p := block[0]
+	if !s.StartsAnew || p.Warmup || p.Calibrates || p.Once || s.Runner.start == p.Rep+1 ||
+		!slices.ContainsFunc(block, s.makes) {
 		return nil
 	}
 	first := s.Runner.start == 0
@@ -95,6 +97,12 @@ func (s *Session) anew(ctx context.Context, whole []matrix.Run, p matrix.Run) er
 	}
 	s.applyCommon(ctx, whole)
 	return nil
+}
+
+// makes reports whether a run of the plan is still made: its cell can run, and is not known well
+// enough, and there is time.
+func (s *Session) makes(p matrix.Run) bool {
+	return s.missing(p.Cell) == nil && !s.Enough.done(p) && !s.tooLate(p)
 }
 
 // renew takes back what is set on the hosts and starts their agents anew. One that does not come is

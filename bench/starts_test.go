@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/plan"
@@ -133,6 +134,27 @@ func TestStartsAnew(t *testing.T) {
 		anew, why := e.startsAnew(st, func(plan.Cell) *Missing { return nil })
 		if anew != x.anew || !strings.Contains(why, x.why) || x.why == "" && why != "" {
 			t.Errorf("%s: %t, %q", x.name, anew, why)
+		}
+	}
+}
+
+// Agents are not started for a block of which nothing is made.
+func TestStartsNotForNothing(t *testing.T) {
+	c := cell("tcp", "tcp")
+	enough := newAdaptive(matrix.Adaptive{Min: 6, Interval: .01})
+	enough.over[c.Key()] = true
+	block := []matrix.Run{{Cell: c, Rep: 6, Block: 6}}
+	for name, s := range map[string]*Session{
+		"known":      {Enough: enough},
+		"late":       {Until: time.Now()},
+		"cannot run": {Missing: func(plan.Cell) *Missing { return &Missing{} }},
+	} {
+		if s.Runner = (&Runner{}); !s.makes(matrix.Run{Cell: cell("uring", "tcp"), Rep: 6}) && name == "known" {
+			t.Error("nothing is made of another cell")
+		}
+		s.StartsAnew, s.Runner.start = true, 6
+		if err := s.anew(t.Context(), block, block); err != nil || s.Runner.start != 6 || s.unmade != 0 {
+			t.Errorf("%s: start %d, %d unmade, %v", name, s.Runner.start, s.unmade, err)
 		}
 	}
 }

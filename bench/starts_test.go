@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -156,6 +158,68 @@ func TestStartsNotForNothing(t *testing.T) {
 		if err := s.anew(t.Context(), block, block); err != nil || s.Runner.start != 6 || s.unmade != 0 {
 			t.Errorf("%s: start %d, %d unmade, %v", name, s.Runner.start, s.unmade, err)
 		}
+	}
+}
+
+// An agent that fails at its end, and a host that refuses a connection for a while, as firewalls do
+// that limit them, end no plan.
+func TestStartsDespiteFailures(t *testing.T) {
+	old := revivePauses
+	revivePauses = []time.Duration{time.Millisecond, time.Millisecond}
+	defer func() { revivePauses = old }()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	lead := filepath.Join(dir, "lead")
+	name := filepath.Join(dir, "zcbench")
+	if err := errors.Join(err, os.Symlink(self, name), os.WriteFile(lead, []byte(`#!/bin/sh
+d=$(dirname "$0")
+if [ -e "$d/refuse" ]; then rm "$d/refuse"; exit 1; fi
+if [ -e "$d/refuse again" ]; then mv "$d/refuse again" "$d/refuse"; exit 1; fi
+"$@"
+s=$?
+if [ -e "$d/fail" ]; then rm "$d/fail"; exit 3; fi
+exit $s
+`), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	said := &notices{}
+	dial := func(h string) *host.Host {
+		d, err := host.Dial(t.Context(), "exec:"+lead+" "+name+" agent", host.Options{ToolVersion: version.Tool(),
+			Name: h, Notices: said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { d.Close() })
+		return d
+	}
+	r := &Runner{SUT: dial("sut"), TG: dial("tg")}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "fail"), nil, 0o600),
+		os.WriteFile(filepath.Join(dir, "refuse again"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	was := [2]int{r.SUT.Info.PID, r.TG.Info.PID}
+	if err := r.renew(t.Context()); err != nil || r.SUT.Err() != nil || r.TG.Err() != nil {
+		t.Fatalf("%v; %v, %v", err, r.SUT.Err(), r.TG.Err())
+	}
+	if now := [2]int{r.SUT.Info.PID, r.TG.Info.PID}; now[0] == was[0] || now[1] == was[1] {
+		t.Errorf("agents %v, after %v", now, was)
+	}
+	for _, want := range []string{"did not end well", "which is tried again in 1ms"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("not said: %q in %q", want, said)
+		}
+	}
+	// one that was lost is started before all else, and a user who has enough is not held up
+	r.SUT.GiveUp("for the test")
+	if err := r.renew(t.Context()); err != nil || r.SUT.Err() != nil {
+		t.Errorf("%v, %v", err, r.SUT.Err())
+	}
+	revivePauses = []time.Duration{time.Hour}
+	r.SUT.GiveUp("for the test")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.replaceLostAgents(ctx); err == nil {
+		t.Error("an agent was started although the user had enough")
 	}
 }
 

@@ -107,8 +107,8 @@ func (s *Session) makes(p matrix.Run) bool {
 }
 
 // renew takes back what is set on the hosts and starts their agents anew. One that does not come is
-// asked for once more before the next run, as where it was lost. One that fails at its end, when all
-// was taken back before, is worth a word and not the plan.
+// asked for once more before the next run, as where it was lost. One that fails at its end, when
+// all was taken back before, is worth a word and not the plan.
 func (r *Runner) renew(ctx context.Context) error {
 	hosts := []*host.Host{r.SUT, r.TG}
 	if err := reviveAll(ctx, hosts); err != nil { // those that were lost in the last run
@@ -151,7 +151,8 @@ func reviveAll(ctx context.Context, hosts []*host.Host) error {
 }
 
 // revivePauses are before further tries to start an agent. The last is longer than firewalls that
-// limit connections look back for (ufw limit: 6 in 30 s), in which those that they refuse count, too.
+// limit connections look back for (ufw limit: 6 in 30 s), in which those that they refuse count,
+// too.
 var revivePauses = []time.Duration{2 * time.Second, 32 * time.Second}
 
 // revive starts another agent in the place of one that is gone, and tries again after pauses.

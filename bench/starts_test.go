@@ -114,10 +114,12 @@ func TestStartsAnew(t *testing.T) {
 		{"replays", "repetitions: 6\nreplays: 2\n", "netns", "veth", false, true, false, ""},
 		{"power", "repetitions: 6\n", "netns", "veth", true, true, false, "meters"},
 		{"by a command", "repetitions: 6\n", "exec", "veth", false, true, false, "by a command"},
-		{"a ring of mlx5", "repetitions: 6\nsut: {settings: {rx_ring: 4096}}\n", "ssh", "mlx5_core", false, true, false, "ring rx"},
+		{"a ring of mlx5", "repetitions: 6\nsut: {settings: {rx_ring: 4096}}\n", "ssh", "mlx5_core", false, true, false,
+			"ring rx"},
 		{"huge pages", "repetitions: 6\nsut: {settings: {hugepages: 64}}\n", "ssh", "mlx5_core", false, true, false,
 			"nr_hugepages"},
-		{"a sysctl beside it", "repetitions: 6\nsut: {settings: {sysctl: {net.ipv4.tcp_slow_start_after_idle: 0}}}\n", "ssh", "mlx5_core", false,
+		{"a sysctl beside it", "repetitions: 6\nsut: {settings: {sysctl: {net.ipv4.tcp_slow_start_after_idle: 0}}}\n",
+			"ssh", "mlx5_core", false,
 			true, true, ""},
 	} {
 		spec, err := matrix.Parse("x.yaml", []byte(file+x.more))

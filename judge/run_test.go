@@ -127,8 +127,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What was dropped in nobody knows whose turns flags all where they are beyond the limit together. A
-// limit that was asked for is kept for sure, or it is not.
+// What was dropped in nobody knows whose turns flags all where they are beyond the limit together.
+// A limit that was asked for is kept for sure, or it is not.
 func TestDropsOfAllTurns(t *testing.T) {
 	for _, x := range []struct {
 		dropped, bytes float64 // in the turns of all; the run has 2e9 bytes

@@ -178,7 +178,8 @@ var LinkMetrics = []measure.MetricDoc{
 		Units: "bytes packets packets packets bytes packets packets", Source: "rtnetlink",
 		Meaning: "of the interface; a counter that was reset in the window is absent, and a " +
 			"warning"},
-	{Names: measure.MetricAllTurnsDropped + " " + measure.MetricAllTurnsBytes, Units: "packets bytes", Source: "rtnetlink",
+	{Names: measure.MetricAllTurnsDropped + " " + measure.MetricAllTurnsBytes, Units: "packets bytes",
+		Source: "rtnetlink",
 		Meaning: "of a run in turns, where the interface dropped packets and its driver counts late: what it dropped " +
 			"and received in the window of all that took turns (docs/turns.md)"},
 	{Names: "link_NAME", Units: "packets", Source: "rtnetlink",

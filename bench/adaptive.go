@@ -38,6 +38,14 @@ func newAdaptive(a matrix.Adaptive) *adaptive {
 		runs:   map[plan.CellKey]int{}, need: map[plan.CellKey]int{}, over: map[plan.CellKey]bool{}}
 }
 
+// again returns one like a that knows of no run yet.
+func (a *adaptive) again() *adaptive {
+	if a == nil {
+		return nil
+	}
+	return newAdaptive(matrix.Adaptive{Min: a.pilot, Interval: a.interval})
+}
+
 // Add takes a run into account.
 func (a *adaptive) Add(r results.Record) {
 	if a == nil || r.Verdict != results.OK || r.Warmup || r.SUT.ThroughputGbps == nil {

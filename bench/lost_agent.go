@@ -28,7 +28,7 @@ func (r *Runner) replaceLostAgents(ctx context.Context) error {
 			return fmt.Errorf("%d runs in a row lost an agent: %w", r.lost[h], why)
 		}
 		r.now.unsure = true // the new one has nothing set
-		if err := h.Revive(ctx); err != nil {
+		if err := revive(ctx, h); err != nil {
 			return fmt.Errorf("%w; and no other agent could be started: %w", why, err)
 		}
 		if err := r.Power.again(ctx, h); err != nil {

@@ -57,7 +57,7 @@ func TestIntegrationReplays(t *testing.T) {
 			had = append(had, r)
 		}
 	}
-	left, _ := remaining(e.Spec.Runs(), had, nil, 2)
+	left, _ := remaining(e.Spec.Runs(), had, nil, 2, false)
 	for _, p := range left {
 		if p.Cell.RX == "tcp" && p.Replay != 1 {
 			t.Errorf("%+v is made again", p)

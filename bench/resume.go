@@ -49,10 +49,10 @@ func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matri
 	s.Journal = w
 	e.saidThen(j.Records)
 	s.know(j.Records)
-	for _, rep := range splitStarts(plan, j.Records, s.Gates.Replacements()) {
+	for _, rep := range splitStarts(plan, j.Records, s.Enough, s.Gates.Replacements(), s.StartsAnew) {
 		s.Again.renew(rep)
 	}
-	left, spared := remaining(plan, j.Records, s.Enough, s.Gates.Replacements())
+	left, spared := remaining(plan, j.Records, s.Enough, s.Gates.Replacements(), s.StartsAnew)
 	known := ""
 	if spared > 0 {
 		known = fmt.Sprintf(", %d are not needed because their cells are known well enough", spared)
@@ -122,22 +122,21 @@ func changes(was results.Header, now *plan.Origin) []string {
 // remaining leaves out of the plan what the journal has, and the spared runs of cells that it shows
 // to be known well enough; enough hears of its records. A run that failed is made again, unless its
 // cell is known without it, and a block of which something else spoilt a run, or of which a start
-// was made in part, until it has been replaced so often. So are, of cells that have runs left, the
-// warm-ups, because the hosts have been idle since, and what was unsupported, because it seems not
-// to be any more.
-func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, replace int) (left []matrix.Run,
-	spared int) {
+// was made in part, until it has been replaced so often; anew: a block is one start. So are, of
+// cells that have runs left, the warm-ups, because the hosts have been idle since, and what was
+// unsupported, because it seems not to be any more.
+func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, replace int,
+	anew bool) (left []matrix.Run, spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
 	next := map[plan.CellKey]int{} // repetition after the last one that was tried
 	tries := triesOf(have, replace)
 	counts := slices.Clone(have)
 	judge.Settle(counts)
-	for _, rep := range splitStarts(planned, counts, replace) {
+	for _, rep := range splitStarts(planned, counts, enough, replace, anew) {
 		tries[rep] = min(tries[rep]+1, replace+1)
 	}
 	together := map[start]bool{}
 	for _, r := range counts {
-		enough.Add(r)
 		if r.Warmup {
 			continue
 		}
@@ -151,6 +150,7 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 				continue
 			}
 		}
+		enough.Add(r)
 		if r.Verdict != results.Failed {
 			made[slot{k, r.Rep}] = true
 			refused[slot{k, r.Rep}] = r.Verdict == results.Unsupported
@@ -193,24 +193,40 @@ func startOf(p matrix.Run) start { return start{p.Rep, p.Group} }
 
 // splitStarts finds the repetitions that have a start of which only some runs were made: the
 // session ended while they were written, or one failed. The others would take turns without those,
-// so that their block is made again as another try.
-func splitStarts(planned []matrix.Run, have []results.Record, replace int) (reps []int) {
+// or, where agents start anew for each block, have no start in common with those, so that their
+// block is made again as another try. What enough shows to be spared is none of a block.
+func splitStarts(planned []matrix.Run, have []results.Record, enough *adaptive, replace int, anew bool) (reps []int) {
 	tries, was := triesOf(have, replace), map[slot]results.Verdict{}
+	next, never, known := map[plan.CellKey]int{}, neverRan(have), enough.again()
 	for i := range have {
-		if r := &have[i]; !r.Warmup && r.Try > 0 && r.Try == tries[r.Rep] {
-			was[slot{r.Cell.Key(), r.Rep}] = r.Verdict
+		r := &have[i]
+		if r.Warmup {
+			continue
+		}
+		next[r.Cell.Key()] = max(next[r.Cell.Key()], r.Rep+1)
+		if r.Try == tries[r.Rep] {
+			known.Add(*r)
+			if r.Try > 0 {
+				was[slot{r.Cell.Key(), r.Rep}] = r.Verdict
+			}
 		}
 	}
 	made, open := map[start]bool{}, map[start]bool{}
 	for _, p := range planned {
-		if p.Warmup || p.Group == 0 {
+		k, at := p.Cell.Key(), startOf(p)
+		if anew {
+			at.group = 0
+		}
+		if p.Warmup || p.Calibrates || p.Once || p.Group == 0 && !anew {
 			continue
 		}
-		switch was[slot{p.Cell.Key(), p.Rep}] {
+		switch was[slot{k, p.Rep}] {
 		case results.OK, results.Invalid:
-			made[startOf(p)] = true
+			made[at] = true
 		case "", results.Failed:
-			open[startOf(p)] = true
+			if !anew || !never[k] && !known.ended(k, next[k]) {
+				open[at] = true
+			}
 		}
 	}
 	for at := range open {
@@ -219,6 +235,28 @@ func splitStarts(planned []matrix.Run, have []results.Record, replace int) (reps
 		}
 	}
 	return reps
+}
+
+// neverRan finds the cells that were refused, or failed time after time, and never ran. Blocks that
+// agents start anew for are not made again for such a one, lest it cost all others their runs.
+func neverRan(have []results.Record) map[plan.CellKey]bool {
+	failed, ran, never := map[plan.CellKey]int{}, map[plan.CellKey]bool{}, map[plan.CellKey]bool{}
+	for i := range have {
+		r := &have[i]
+		k := r.Cell.Key()
+		switch {
+		case r.Warmup:
+		case r.Verdict == results.OK || r.Verdict == results.Invalid:
+			ran[k] = true
+		default:
+			failed[k]++
+			never[k] = never[k] || r.Verdict == results.Unsupported || failed[k] >= mostLost
+		}
+	}
+	for k := range ran {
+		delete(never, k)
+	}
+	return never
 }
 
 // triesOf finds which try of its block each repetition is to be made as, or was, where it is made

@@ -41,7 +41,7 @@ func TestRemaining(t *testing.T) {
 			have = append(have, rec(p, results.Failed))
 		}
 	}
-	left, spared := remaining(plan, have, nil, 2)
+	left, spared := remaining(plan, have, nil, 2, false)
 	if spared != 0 || len(left) != 3 || !left[0].Warmup || left[1].Rep != 1 || left[2].Rep != 2 {
 		t.Fatalf("%+v", left)
 	}
@@ -50,7 +50,7 @@ func TestRemaining(t *testing.T) {
 			t.Errorf("%s is complete", p.Cell.ID)
 		}
 	}
-	if got, _ := remaining(plan, nil, nil, 2); len(got) != len(plan) {
+	if got, _ := remaining(plan, nil, nil, 2, false); len(got) != len(plan) {
 		t.Errorf("%d of %d runs of an empty journal", len(got), len(plan))
 	}
 }
@@ -69,7 +69,7 @@ func TestRemainingSpoilt(t *testing.T) {
 	}{{[]results.Record{spoilt}, 2}, {[]results.Record{spoilt, spoilt}, 2}, {[]results.Record{spoilt, spoilt, spoilt},
 		1}, {[]results.Record{proof}, 1},
 		{[]results.Record{spoilt, {Cell: c, Verdict: results.OK}}, 1}} {
-		if left, _ := remaining(planned, x.have, nil, 2); len(left) != x.left {
+		if left, _ := remaining(planned, x.have, nil, 2, false); len(left) != x.left {
 			t.Errorf("%d: %d runs left, want %d", i, len(left), x.left)
 		}
 	}
@@ -108,7 +108,7 @@ func TestRemainingBlocks(t *testing.T) {
 		}
 		s := Session{Again: &again{Plan: planned}}
 		s.know(have)
-		left, _ := remaining(planned, have, nil, 2)
+		left, _ := remaining(planned, have, nil, 2, false)
 		var got []string
 		for len(left) > 0 {
 			block := s.Again.block(left)
@@ -136,7 +136,7 @@ func TestRemainingOfBefore(t *testing.T) {
 		{Cell: planned[1].Cell, Verdict: results.Invalid, Gate: plan.ByEnvironment}}
 	s := Session{Again: &again{Plan: planned}}
 	s.know(have)
-	left, _ := remaining(planned, have, nil, 2)
+	left, _ := remaining(planned, have, nil, 2, false)
 	var got []string
 	if _, err := s.Again.play(s.Again.block(left), 2, func(matrix.Run) {},
 		func(ps []matrix.Run) ([]results.Record, bool, error) {
@@ -161,16 +161,16 @@ func TestRemainingUnsupported(t *testing.T) {
 	c := cell("zcrx", "tcp")
 	planned := matrix.Interleave([]plan.Cell{c}, 3, true, 1)
 	unsupported := []results.Record{{Cell: c, Verdict: results.Unsupported}}
-	if left, _ := remaining(planned, unsupported, nil, 2); len(left) != 4 {
+	if left, _ := remaining(planned, unsupported, nil, 2, false); len(left) != 4 {
 		t.Errorf("%d runs left, want 3 and a warm-up", len(left))
 	}
 	still := planOnce(planned, func(plan.Cell) *Missing { return &Missing{} })
-	if left, _ := remaining(still, unsupported, nil, 2); len(left) != 0 {
+	if left, _ := remaining(still, unsupported, nil, 2, false); len(left) != 0 {
 		t.Errorf("a cell that still cannot run is recorded again: %+v", left)
 	}
 	all := append(unsupported, results.Record{Cell: c, Rep: 1, Verdict: results.Unsupported},
 		results.Record{Cell: c, Rep: 2, Verdict: results.Unsupported})
-	if left, _ := remaining(planned, all, nil, 2); len(left) != 0 {
+	if left, _ := remaining(planned, all, nil, 2, false); len(left) != 0 {
 		t.Errorf("a cell that was refused as often as planned is tried again: %+v", left)
 	}
 }
@@ -198,7 +198,7 @@ func TestRemainingAdaptive(t *testing.T) {
 		r.SUT.ThroughputGbps = &gbps
 		have = append(have, r)
 	}
-	left, spared := remaining(plan, have, newAdaptive(matrix.Adaptive{Min: 6, Interval: .01}), 2)
+	left, spared := remaining(plan, have, newAdaptive(matrix.Adaptive{Min: 6, Interval: .01}), 2, false)
 	n := map[string]int{}
 	for _, p := range left {
 		n[p.Cell.ID]++
@@ -210,7 +210,7 @@ func TestRemainingAdaptive(t *testing.T) {
 	if spared != 4+3 { // of steady 6 to 9; of failed 3, 8 and 9
 		t.Errorf("%d spared", spared)
 	}
-	if left, spared := remaining(plan, have, nil, 2); len(left) != 5+4+3+4 || spared != 0 {
+	if left, spared := remaining(plan, have, nil, 2, false); len(left) != 5+4+3+4 || spared != 0 {
 		t.Errorf("not adaptive: %d left, %d spared", len(left), spared)
 	}
 }
@@ -452,10 +452,10 @@ func TestRemainingStarts(t *testing.T) {
 		}
 		s := Session{Again: &again{Plan: planned}}
 		s.know(have)
-		for _, rep := range splitStarts(planned, have, 2) {
+		for _, rep := range splitStarts(planned, have, nil, 2, false) {
 			s.Again.renew(rep)
 		}
-		left, _ := remaining(planned, have, nil, 2)
+		left, _ := remaining(planned, have, nil, 2, false)
 		var got []string
 		for len(left) > 0 {
 			block := s.Again.block(left)
@@ -484,5 +484,57 @@ func TestRemainingStarts(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Where agents start anew for each block, one that a session's end, or a run that failed, left in
+// part is made again whole: else none of its starts had a run of both cells. Not for a cell that
+// never ran, nor for one that is known well enough.
+func TestRemainingStartsAnew(t *testing.T) {
+	cells := []plan.Cell{cell("tcp", "tcp"), cell("uring", "tcp")}
+	planned := matrix.Interleave(cells, 8, false, 1)
+	for have, want := range map[string]string{
+		"":                        "0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7",
+		"oo oo o":                 "2 2 3 3 4 4 5 5 6 6 7 7",
+		"oo of oo oo oo oo oo oo": "1 1",
+		"oo ff oo oo oo oo oo oo": "1 1",
+		"oo oo oo oo oo oo oo oo": "",
+		"of of of of of of of of": "0 1 2 3 4 5 6 7",
+		"ou o":                    "0 1 2 2 3 3 4 4 5 5 6 6 7 7",
+	} {
+		var recs []results.Record
+		for rep, block := range strings.Fields(have) {
+			for k, verdict := range block {
+				recs = append(recs, results.Record{Cell: cells[k], Rep: rep, Try: 1, Verdict: map[rune]results.Verdict{
+					'o': results.OK, 'f': results.Failed, 'u': results.Unsupported}[verdict]})
+			}
+		}
+		left, _ := remaining(planned, recs, nil, 2, true)
+		var got []string
+		for _, p := range left {
+			got = append(got, fmt.Sprint(p.Rep))
+		}
+		if all := strings.Join(got, " "); all != want {
+			t.Errorf("%q: %q, want %q", have, all, want)
+		}
+	}
+	// the first is known after six, and the second goes on alone
+	gbps := 100.0
+	var recs []results.Record
+	for rep := range 8 {
+		for i, c := range cells {
+			r := results.Record{Cell: c, Rep: rep, Try: 1, Verdict: results.OK}
+			r.SUT.ThroughputGbps = &gbps
+			if i == 1 {
+				r.SUT.ThroughputGbps = new(100 + 10*float64(rep%4))
+			}
+			if i == 1 || rep < 6 {
+				recs = append(recs, r)
+			}
+		}
+	}
+	enough := newAdaptive(matrix.Adaptive{Min: 6, Interval: .01})
+	if left, spared := remaining(planned, recs, enough, 2, true); len(left) != 0 || spared != 2 {
+		t.Errorf("%d runs left, %d spared", len(left), spared)
 	}
 }

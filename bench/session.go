@@ -97,7 +97,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	for left := plan; len(left) > 0; {
 		block := s.Again.block(left)
 		left = left[len(block):]
-		if err := s.anew(ctx, plan, block[0]); err != nil {
+		if err := s.anew(ctx, plan, block); err != nil {
 			return recs, err
 		}
 		count, err := s.Again.play(block, s.Gates.Replacements(), s.repeat, turn)

@@ -263,7 +263,7 @@ func TestWhatRanIsSupported(t *testing.T) {
 				t.Errorf("%s, %s: a cell that never ran: %+v", name, how, other)
 			}
 			if left, _ := remaining(interleaved(1, cell("tcp", "tcp")), []results.Record{refused}, nil,
-				0); len(left) != 1 {
+				0, false); len(left) != 1 {
 				t.Errorf("%s, %s: not made again", name, how)
 			}
 		}

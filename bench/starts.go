@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/internal/plaintext"
@@ -80,9 +81,11 @@ func (e *Experiment) foretellStarts(st *stage, missing func(plan.Cell) *Missing,
 }
 
 // anew starts the agents anew before the first run of a block, but for the first, for which the
-// session has just started them.
-func (s *Session) anew(ctx context.Context, whole []matrix.Run, p matrix.Run) error {
-	if !s.StartsAnew || p.Warmup || p.Calibrates || p.Once || s.Runner.start == p.Rep+1 {
+// session has just started them, and but for one of which nothing is made any more.
+func (s *Session) anew(ctx context.Context, whole, block []matrix.Run) error {
+	p := block[0]
+	if !s.StartsAnew || p.Warmup || p.Calibrates || p.Once || s.Runner.start == p.Rep+1 ||
+		!slices.ContainsFunc(block, s.makes) {
 		return nil
 	}
 	first := s.Runner.start == 0
@@ -97,21 +100,45 @@ func (s *Session) anew(ctx context.Context, whole []matrix.Run, p matrix.Run) er
 	return nil
 }
 
+// makes reports whether a run of the plan is still made: its cell can run, and is not known well
+// enough, and there is time.
+func (s *Session) makes(p matrix.Run) bool {
+	return s.missing(p.Cell) == nil && !s.Enough.done(p) && !s.tooLate(p)
+}
+
 // renew takes back what is set on the hosts and starts their agents anew. One that does not come is
-// asked for once more before the next run, as where it was lost.
+// asked for once more before the next run, as where it was lost. One that fails at its end, when
+// all was taken back before, is worth a word and not the plan.
 func (r *Runner) renew(ctx context.Context) error {
+	hosts := []*host.Host{r.SUT, r.TG}
+	if err := reviveAll(ctx, hosts); err != nil { // those that were lost in the last run
+		return err
+	}
 	if err := r.Restore(); err != nil {
 		return err
 	}
-	hosts := []*host.Host{r.SUT, r.TG}
-	if err := host.CloseAll(hosts...); err != nil {
-		return err
-	}
-	errs := make([]error, len(hosts))
 	var both sync.WaitGroup
-	for i, h := range hosts {
+	for _, h := range hosts {
 		both.Go(func() {
-			err := h.Revive(ctx)
+			if err := h.Close(); err != nil {
+				h.Notice("its agent did not end well, and another one is started: %v", err)
+			}
+		})
+	}
+	both.Wait()
+	err := reviveAll(ctx, hosts)
+	r.forgetRest()
+	return err
+}
+
+// reviveAll starts agents in the place of those that are gone. That a host is another one now is an
+// error; that no agent came is none yet.
+func reviveAll(ctx context.Context, hosts []*host.Host) error {
+	errs := make([]error, len(hosts))
+	var all sync.WaitGroup
+	for i, h := range hosts {
+		all.Go(func() {
+			err := revive(ctx, h)
 			if err == nil || h.Err() == nil { // it is there; an error is that its host is another one now
 				errs[i] = err
 				return
@@ -119,7 +146,27 @@ func (r *Runner) renew(ctx context.Context) error {
 			h.Notice("no agent could be started anew, which is tried once more: %v", err)
 		})
 	}
-	both.Wait()
-	r.forgetRest()
+	all.Wait()
 	return errors.Join(errs...)
+}
+
+// revivePauses are before further tries to start an agent. The last is longer than firewalls that
+// limit connections look back for (ufw limit: 6 in 30 s), in which those that they refuse count,
+// too.
+var revivePauses = []time.Duration{2 * time.Second, 32 * time.Second}
+
+// revive starts another agent in the place of one that is gone, and tries again after pauses.
+func revive(ctx context.Context, h *host.Host) (err error) {
+	for _, pause := range revivePauses {
+		if err = h.Revive(ctx); err == nil || h.Err() == nil {
+			return err
+		}
+		h.Notice("no agent could be started, which is tried again in %v: %v", pause, err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+	return h.Revive(ctx)
 }

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -111,10 +114,12 @@ func TestStartsAnew(t *testing.T) {
 		{"replays", "repetitions: 6\nreplays: 2\n", "netns", "veth", false, true, false, ""},
 		{"power", "repetitions: 6\n", "netns", "veth", true, true, false, "meters"},
 		{"by a command", "repetitions: 6\n", "exec", "veth", false, true, false, "by a command"},
-		{"a ring of mlx5", "repetitions: 6\nsut: {settings: {rx_ring: 4096}}\n", "ssh", "mlx5_core", false, true, false, "ring rx"},
+		{"a ring of mlx5", "repetitions: 6\nsut: {settings: {rx_ring: 4096}}\n", "ssh", "mlx5_core", false, true, false,
+			"ring rx"},
 		{"huge pages", "repetitions: 6\nsut: {settings: {hugepages: 64}}\n", "ssh", "mlx5_core", false, true, false,
 			"nr_hugepages"},
-		{"a sysctl beside it", "repetitions: 6\nsut: {settings: {sysctl: {net.ipv4.tcp_slow_start_after_idle: 0}}}\n", "ssh", "mlx5_core", false,
+		{"a sysctl beside it", "repetitions: 6\nsut: {settings: {sysctl: {net.ipv4.tcp_slow_start_after_idle: 0}}}\n",
+			"ssh", "mlx5_core", false,
 			true, true, ""},
 	} {
 		spec, err := matrix.Parse("x.yaml", []byte(file+x.more))
@@ -134,6 +139,89 @@ func TestStartsAnew(t *testing.T) {
 		if anew != x.anew || !strings.Contains(why, x.why) || x.why == "" && why != "" {
 			t.Errorf("%s: %t, %q", x.name, anew, why)
 		}
+	}
+}
+
+// Agents are not started for a block of which nothing is made.
+func TestStartsNotForNothing(t *testing.T) {
+	c := cell("tcp", "tcp")
+	enough := newAdaptive(matrix.Adaptive{Min: 6, Interval: .01})
+	enough.over[c.Key()] = true
+	block := []matrix.Run{{Cell: c, Rep: 6, Block: 6}}
+	for name, s := range map[string]*Session{
+		"known":      {Enough: enough},
+		"late":       {Until: time.Now()},
+		"cannot run": {Missing: func(plan.Cell) *Missing { return &Missing{} }},
+	} {
+		if s.Runner = (&Runner{}); !s.makes(matrix.Run{Cell: cell("uring", "tcp"), Rep: 6}) && name == "known" {
+			t.Error("nothing is made of another cell")
+		}
+		s.StartsAnew, s.Runner.start = true, 6
+		if err := s.anew(t.Context(), block, block); err != nil || s.Runner.start != 6 || s.unmade != 0 {
+			t.Errorf("%s: start %d, %d unmade, %v", name, s.Runner.start, s.unmade, err)
+		}
+	}
+}
+
+// An agent that fails at its end, and a host that refuses a connection for a while, as firewalls do
+// that limit them, end no plan.
+func TestStartsDespiteFailures(t *testing.T) {
+	old := revivePauses
+	revivePauses = []time.Duration{time.Millisecond, time.Millisecond}
+	defer func() { revivePauses = old }()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	lead := filepath.Join(dir, "lead")
+	name := filepath.Join(dir, "zcbench")
+	if err := errors.Join(err, os.Symlink(self, name), os.WriteFile(lead, []byte(`#!/bin/sh
+d=$(dirname "$0")
+if [ -e "$d/refuse" ]; then rm "$d/refuse"; exit 1; fi
+if [ -e "$d/refuse again" ]; then mv "$d/refuse again" "$d/refuse"; exit 1; fi
+"$@"
+s=$?
+if [ -e "$d/fail" ]; then rm "$d/fail"; exit 3; fi
+exit $s
+`), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	said := &notices{}
+	dial := func(h string) *host.Host {
+		d, err := host.Dial(t.Context(), "exec:"+lead+" "+name+" agent", host.Options{ToolVersion: version.Tool(),
+			Name: h, Notices: said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { d.Close() })
+		return d
+	}
+	r := &Runner{SUT: dial("sut"), TG: dial("tg")}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "fail"), nil, 0o600),
+		os.WriteFile(filepath.Join(dir, "refuse again"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	was := [2]int{r.SUT.Info.PID, r.TG.Info.PID}
+	if err := r.renew(t.Context()); err != nil || r.SUT.Err() != nil || r.TG.Err() != nil {
+		t.Fatalf("%v; %v, %v", err, r.SUT.Err(), r.TG.Err())
+	}
+	if now := [2]int{r.SUT.Info.PID, r.TG.Info.PID}; now[0] == was[0] || now[1] == was[1] {
+		t.Errorf("agents %v, after %v", now, was)
+	}
+	for _, want := range []string{"did not end well", "which is tried again in 1ms"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("not said: %q in %q", want, said)
+		}
+	}
+	// one that was lost is started before all else, and a user who has enough is not held up
+	r.SUT.GiveUp("for the test")
+	if err := r.renew(t.Context()); err != nil || r.SUT.Err() != nil {
+		t.Errorf("%v, %v", err, r.SUT.Err())
+	}
+	revivePauses = []time.Duration{time.Hour}
+	r.SUT.GiveUp("for the test")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.replaceLostAgents(ctx); err == nil {
+		t.Error("an agent was started although the user had enough")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -81,8 +82,34 @@ func drops(g plan.Gates, r *results.Record) *failure {
 	if trips(r) || r.Cell.MovesPackets() { // of the latter what was lost is a figure
 		return nil
 	}
-	return perGB("drops_per_gb", "packets dropped by the receiver", g.DropsPerGB, r.SUT.RXDrops, r.SUT.Bytes,
-		"raise the RX ring or net.core.netdev_max_backlog, or allow more with gates.drops_per_gb")
+	const key, what = "drops_per_gb", "packets dropped by the receiver"
+	fix := "raise the RX ring or net.core.netdev_max_backlog, or allow more with gates.drops_per_gb"
+	if r.SUT.RXDrops != nil || r.Turns == nil {
+		return perGB(key, what, g.DropsPerGB, r.SUT.RXDrops, r.SUT.Bytes, fix)
+	}
+	return dropsOfAll(g, r, key, what, fix)
+}
+
+// dropsOfAll judges a run by what was dropped in the turns of all, where it is not known in whose:
+// together they were beyond the limit, so that one of them was. A limit that was asked for must be
+// kept for sure: also if all was dropped in this run's turns.
+func dropsOfAll(g plan.Gates, r *results.Record, key, what, fix string) *failure {
+	dropped, bytes := r.SUT.Value(measure.MetricAllTurnsDropped), r.SUT.Value(measure.MetricAllTurnsBytes)
+	if !(dropped > 0) {
+		return nil
+	}
+	n := new(uint64(dropped))
+	if bytes > 0 {
+		if f := perGB(key, what+" in the turns of all, it is not known in whose,", g.DropsPerGB, n, new(uint64(bytes)),
+			fix); f != nil {
+			return f
+		}
+	}
+	if !g.Asks(key) {
+		return nil
+	}
+	return perGB(key, what+" if all were in this run's turns, which is not known,", g.DropsPerGB, n, r.SUT.Bytes,
+		fix+", or use order: blocks, which tells whose they were")
 }
 
 func perGB(key, what string, limit *float64, n, bytes *uint64, fix string) *failure {

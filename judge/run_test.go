@@ -127,6 +127,42 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// What was dropped in nobody knows whose turns flags all where they are beyond the limit together.
+// A limit that was asked for is kept for sure, or it is not.
+func TestDropsOfAllTurns(t *testing.T) {
+	for _, x := range []struct {
+		dropped, bytes float64 // in the turns of all; the run has 2e9 bytes
+		asked          bool
+		want           string
+	}{
+		{0, 0, true, ""},
+		{200, 8e9, false, "25.00 packets dropped by the receiver in the turns of all"},
+		{200, 8e9, true, "25.00 packets dropped by the receiver in the turns of all"},
+		{40, 8e9, false, ""},
+		{40, 8e9, true, "20.00 packets dropped by the receiver if all were in this run's turns"},
+		{40, 0, true, "20.00 packets dropped by the receiver if all were in this run's turns"},
+		{20, 8e9, true, ""},
+	} {
+		r := ok(10)
+		r.Turns = &results.Turns{Turns: 80}
+		if x.dropped > 0 {
+			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: measure.MetricAllTurnsDropped, Value: x.dropped},
+				measure.Metric{Name: measure.MetricAllTurnsBytes, Value: x.bytes})
+		}
+		g := plan.Gates{DropsPerGB: ptr(10.0)}
+		if x.asked {
+			g = everyLimit(g)
+		}
+		Run(g, &r)
+		said := r.Reason + strings.Join(r.Warnings, "")
+		flagged := slices.Contains(r.Flags, "drops_per_gb")
+		if (r.Verdict == results.Invalid) != (x.asked && x.want != "") || flagged != (!x.asked && x.want != "") ||
+			!strings.Contains(said, x.want) || x.want == "" && said != "" {
+			t.Errorf("%+v: %s, flagged %t, %q", x, r.Verdict, flagged, said)
+		}
+	}
+}
+
 func journal(g plan.Gates, runs ...results.Record) *results.Journal {
 	return &results.Journal{Header: results.Header{Plan: &plan.Origin{Gates: g}}, Records: runs}
 }

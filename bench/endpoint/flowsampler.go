@@ -34,15 +34,28 @@ func flowInterval(length time.Duration, flows int) (interval, wish time.Duration
 	return fits.Truncate(time.Millisecond) + time.Millisecond, wish
 }
 
+// turnsApart chooses of how many turns one is sampled: an odd number, since a cell has two turns in
+// a round, which others follow and precede.
+func turnsApart(turns, flows int) int {
+	points := turns * flows * counter.FlowFigures()
+	return (points+mostFlowPoints-1)/mostFlowPoints | 1
+}
+
 func (r *run) startFlowSampler() {
 	sockets := r.end.streams()
 	if !slices.Contains(r.end.spec.Cell.Probes(), plan.ProbeTCP) || len(sockets) == 0 {
 		return
 	}
-	if t := r.sch.Turns; t != nil { // one of each turn
-		turn := duration(t.LeadNs + t.OnNs)
-		r.tcp = counter.OpenFlowSampler(counter.FlowSamplerConfig{Sockets: sockets, Interval: turn,
-			Expect: time.Duration(r.sch.InWindow()) * turn})
+	if t := r.sch.Turns; t != nil { // one of each turn, or of every so many
+		turn, every := duration(t.LeadNs+t.OnNs), turnsApart(r.sch.InWindow(), len(sockets))
+		if every > 1 {
+			r.warnings = append(r.warnings,
+				fmt.Sprintf("the tcp probe samples one of %d turns: samples of %d flows in "+
+					"all %d would not fit", every, len(sockets), r.sch.InWindow()))
+		}
+		r.tcp = counter.OpenFlowSampler(counter.FlowSamplerConfig{Sockets: sockets,
+			Interval: time.Duration(every) * turn,
+			Expect:   time.Duration(r.sch.InWindow()) * turn, Every: every})
 		return
 	}
 	length := duration(r.stopNs()-r.startNs) + time.Second

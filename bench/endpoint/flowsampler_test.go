@@ -55,3 +55,23 @@ func TestFlowInterval(t *testing.T) {
 		}
 	}
 }
+
+// In turns, too, all that is sampled fits, and turns of both halves of rounds are sampled.
+func TestTurnsApart(t *testing.T) {
+	for _, x := range []struct{ turns, flows, want int }{{84, 1, 1}, {5000, 1, 1}, {84, 64, 1}, {5000, 8, 5},
+		{5000, 64, 39}, {10, 0, 1}} {
+		every := turnsApart(x.turns, x.flows)
+		if points := (x.turns + every - 1) / every * x.flows * counter.FlowFigures(); every != x.want || every%2 == 0 ||
+			points > mostFlowPoints {
+			t.Errorf("%d turns of %d flows: one of %d, %d points", x.turns, x.flows, every, points)
+		}
+	}
+	s := counter.OpenFlowSampler(counter.FlowSamplerConfig{Interval: 3 * time.Second, Expect: 9 * time.Second,
+		Every: 3})
+	for range 9 {
+		s.Draw()
+	}
+	if m := s.Samples(0).Metrics; m[1].Name != "tcp_sampler_samples" || m[1].Value != 3 {
+		t.Errorf("%+v", m)
+	}
+}

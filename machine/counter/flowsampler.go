@@ -85,6 +85,8 @@ type FlowSamplerConfig struct {
 	// Expect is how long it will run: memory for that, and half as much again, is taken at
 	// the start. What is beyond is not recorded.
 	Expect time.Duration
+	// Every is of how many calls of Draw one draws, the first of them; 0: each.
+	Every int
 }
 
 // FlowSampler draws how TCP connections fare, by getsockopt(TCP_INFO) and (SO_MEMINFO) at an
@@ -104,6 +106,7 @@ type FlowSampler struct {
 	costNs int64
 	failed int
 	over   bool
+	calls  int // of Draw
 }
 
 // StartFlowSampler begins to sample. Call Stop before a socket is closed: another file may get
@@ -126,9 +129,13 @@ func OpenFlowSampler(cfg FlowSamplerConfig) *FlowSampler {
 	return s
 }
 
-// Draw draws once, on a thread that always is the same; nil: there is nobody to ask.
+// Draw draws once, or at each so many calls, on a thread that always is the same; nil: there is
+// nobody to ask.
 func (s *FlowSampler) Draw() {
 	if s == nil {
+		return
+	}
+	if s.calls++; s.cfg.Every > 1 && s.calls%s.cfg.Every != 1 {
 		return
 	}
 	before := ownThreadClock()

@@ -129,7 +129,7 @@ func linkDrops(b, a *rtnl.Link) (n uint64, ok bool) {
 
 // addLinkOfAll is of a window in which several had turns, and of an interface whose counters are up
 // to a second late: if it dropped nothing in the window, it did not in their turns either. Whose
-// turn it was otherwise is not known.
+// turn it was otherwise is not known, and the figures of all are told.
 func (c *Change) addLinkOfAll(r *rows, b, a *rtnl.Link) {
 	if b == nil || a == nil {
 		return
@@ -140,6 +140,10 @@ func (c *Change) addLinkOfAll(r *rows, b, a *rtnl.Link) {
 	case n == 0:
 		c.rxDrops = &n
 	default:
+		r.add(measure.MetricAllTurnsDropped, "packets", float64(n), linkSource, "")
+		if bytes, fell := since(b.Stats.RxBytes, a.Stats.RxBytes); !fell {
+			r.add(measure.MetricAllTurnsBytes, "bytes", float64(bytes), linkSource, "")
+		}
 		c.Warnings = append(c.Warnings, fmt.Sprintf("interface %s dropped %d packets in the window of all that took "+
 			"turns: in whose turns is not known, since its driver counts late (order: blocks tells)", a.Name, n))
 	}
@@ -174,6 +178,10 @@ var LinkMetrics = []measure.MetricDoc{
 		Units: "bytes packets packets packets bytes packets packets", Source: "rtnetlink",
 		Meaning: "of the interface; a counter that was reset in the window is absent, and a " +
 			"warning"},
+	{Names: measure.MetricAllTurnsDropped + " " + measure.MetricAllTurnsBytes, Units: "packets bytes",
+		Source: "rtnetlink",
+		Meaning: "of a run in turns, where the interface dropped packets and its driver counts late: what it dropped " +
+			"and received in the window of all that took turns (docs/turns.md)"},
 	{Names: "link_NAME", Units: "packets", Source: "rtnetlink",
 		Meaning: "errors and what else is rarely counted, where it moved"},
 }

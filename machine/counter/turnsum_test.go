@@ -180,6 +180,14 @@ func TestTurnsOfLateCounters(t *testing.T) {
 		if told := drops != nil && *drops == 0; told != (dropped == 0) || said == told {
 			t.Errorf("%d dropped: %v, %q", dropped, drops, c.Warnings)
 		}
+		all := map[string]float64{}
+		for _, m := range rows {
+			all[m.Name] = m.Value
+		}
+		if n, ok := all[measure.MetricAllTurnsDropped]; ok != (dropped > 0) || n != float64(dropped) ||
+			all[measure.MetricAllTurnsBytes] != 1e6*float64(dropped) {
+			t.Errorf("of all turns: %v", all)
+		}
 		if len(rows) == 0 || slices.ContainsFunc(rows,
 			func(m measure.Metric) bool { return m.Name == "link_rx_bytes" }) ||
 			!slices.ContainsFunc(rows, func(m measure.Metric) bool { return m.Name == "link_mtu" }) {
@@ -330,5 +338,55 @@ func TestTurnOthers(t *testing.T) {
 		return strings.HasPrefix(w, "not read in turns: slow, which takes")
 	}) {
 		t.Errorf("%d others, %q", len(quick.others), quick.Warnings)
+	}
+}
+
+// slowTasks take long to tell who has the CPUs, as on hosts with many.
+type slowTasks struct{ takes time.Duration }
+
+func (s slowTasks) ReadCPUs([]int) *TaskTimes {
+	for from := Monotonic(); Monotonic()-from < s.takes.Nanoseconds(); {
+	}
+	return &TaskTimes{}
+}
+
+func (s slowTasks) Missed() uint64 { return 0 }
+
+// Where CPU time takes long to be read, less time is left for the others, down to none.
+func TestTurnReaderOfManyCPUs(t *testing.T) {
+	for _, x := range []struct {
+		cpu, within time.Duration
+		all         bool
+	}{{0, time.Minute, true}, {40 * time.Millisecond, 20 * time.Millisecond, false}} {
+		r, err := OpenTurns(TurnConfig{Dev: "lo", Tasks: slowTasks{x.cpu}, Within: x.within})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := r.stats != nil && len(r.counts) > 0 && len(r.Warnings) == 0; all != x.all ||
+			!x.all && (r.stats != nil || len(r.counts) > 0) {
+			t.Errorf("CPU time takes %v of %v: %d files, %q", x.cpu, x.within, len(r.counts), r.Warnings)
+		}
+		r.Close()
+	}
+}
+
+// Memory of readings is used again, also where no interface is read.
+func TestTurnReaderUsesMemoryAgain(t *testing.T) {
+	for _, dev := range []string{"", "lo"} {
+		r, err := OpenTurns(TurnConfig{Dev: dev, Within: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			x, err := r.Read(true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Done(x)
+		}
+		if len(r.spare) == 0 || slices.ContainsFunc(r.spare, func(v []uint64) bool { return cap(v) == 0 }) {
+			t.Errorf("interface %q: of %d spare ones some have no memory", dev, len(r.spare))
+		}
+		r.Close()
 	}
 }

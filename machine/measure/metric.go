@@ -17,6 +17,9 @@ const (
 	MetricForeignMost   = "foreign_cpuN_high_cores"  // and at most
 	MetricFlowCores     = "flow_cpuN_cores"          // what the flow used on one of its CPUs
 	MetricBackground    = "background_cores"         // what others used on measured CPUs that are not the flow's
+	// of the interface in the turns of all, where it is not known whose packets were dropped
+	MetricAllTurnsDropped = "link_all_turns_dropped"
+	MetricAllTurnsBytes   = "link_all_turns_bytes"
 	// of the window, in which a thread was throttled by a group that is not seen
 	MetricUnseenLimit = "cgroup_unseen_held_share"
 	MetricThrottled   = "cgroup_N_throttled_share" // of a CPU limit's periods, those in which it throttled

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -184,8 +185,8 @@ func (f *firstHour) check() error {
 func (f *firstHour) wants(name string) bool { return len(f.only) == 0 || slices.Contains(f.only, name) }
 
 // look reaches both hosts, which nothing is set on.
-func (f *firstHour) look(cmd *cobra.Command) (*bench.LookedAt, error) {
-	p, err := bench.LookAt(cmd.Context(), f.sut, f.tg, f.dev, f.tgDev, host.Options{ToolVersion: version.Tool(),
+func (f *firstHour) look(ctx context.Context, cmd *cobra.Command) (*bench.LookedAt, error) {
+	p, err := bench.LookAt(ctx, f.sut, f.tg, f.dev, f.tgDev, host.Options{ToolVersion: version.Tool(),
 		Notices: cmd.ErrOrStderr(), SharedWithSSH: f.shared})
 	if err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func (f *firstHour) look(cmd *cobra.Command) (*bench.LookedAt, error) {
 
 // findDevs finds the interfaces of the flow.
 func (f *firstHour) findDevs(cmd *cobra.Command) error {
-	p, err := f.look(cmd)
+	p, err := f.look(cmd.Context(), cmd)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,8 @@ const (
 	stepControl = "control"
 	stepRestore = "restore"
 	stepDecide  = "decide"
+
+	stepShare = "share" // not to be chosen: the file to publish could not be made
 )
 
 var stepNames = []string{stepDoctor, stepProof, stepControl, stepRestore, stepDecide}
@@ -91,15 +93,16 @@ steps, and one that fails does not keep the others from being made:
 
 It ends with a table of what was fine and what to report, with the command that repeats
 each step that failed, and leaves a folder and the same as .tar.gz. The folder has the
-file of zcbench share: that one is without names and addresses and may be published; the
-rest names your hosts. Nothing is sent.
+file of zcbench share and public.txt, the table without reasons and commands: these are
+without names and addresses and may be published; the rest names your hosts. Nothing is
+sent.
 
 It floods the link between the hosts and changes settings of the NIC, which it puts
 back: not on a NIC with live traffic. A HOST is written as for zcbench run. --dry-run
 shows the steps and how long they take.
 
 Exit status: 0 every step was fine, or is one that these hosts cannot do, 1 something is
-to be reported, 2 wrong usage or input.`,
+to be reported or was not made, 2 wrong usage or input.`,
 		Example: "  zcbench firsthour --sut ssh:root@a --tg ssh:root@b --dev eth1 --dry-run\n" +
 			"  zcbench firsthour --sut netns:a --tg netns:b --only proof,control",
 		Args: cobra.NoArgs,
@@ -311,7 +314,8 @@ func (f *firstHour) finish(cmd *cobra.Command, b *bundle) error {
 		return fmt.Errorf("the steps: %w", err)
 	}
 	table := f.table(shown)
-	err = errors.Join(b.write("firsthour.json", append(text, '\n')), b.write("summary.txt", []byte(table)))
+	err = errors.Join(b.write("firsthour.json", append(text, '\n')), b.write("summary.txt", []byte(table)),
+		b.write("public.txt", []byte(f.public())))
 	if err == nil {
 		err = b.pack(f.out + archiveEnd)
 	}
@@ -345,10 +349,25 @@ func (f *firstHour) share(b *bundle) string {
 		if err == nil {
 			return s.Name()
 		}
-		f.steps = append(f.steps, failed("share", "the file to publish, of "+dir, "it could not be made", err,
+		f.steps = append(f.steps, failed(stepShare, "the file to publish, of "+dir, "it could not be made", err,
 			quoted("zcbench", "share", b.path(dir))))
 	}
 	return ""
+}
+
+// public is the table without what may name hosts, users, interfaces and paths: of each step its
+// name, how it came, and of runs the mode.
+func (f *firstHour) public() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "zcbench %s\n\n", version.Tool())
+	for _, s := range f.steps {
+		what := s.What
+		if s.Step == stepDoctor || s.Step == stepShare {
+			what, _, _ = strings.Cut(what, ",") // the interface
+		}
+		fmt.Fprintf(&b, "%-9s %-8s %s\n", s.Came, s.Step, what)
+	}
+	return b.String()
 }
 
 // table is what was fine, and what to report.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results/share"
 )
@@ -101,7 +102,7 @@ func TestIntegrationFirstHour(t *testing.T) {
 		}
 	}
 	files := packedIn(t, out+".tar.gz")
-	for _, want := range []string{"summary.txt", "firsthour.json", "sut-record.json", "tg-record.json",
+	for _, want := range []string{"summary.txt", "public.txt", "firsthour.json", "sut-record.json", "tg-record.json",
 		"sut-doctor.txt",
 		"restore.txt", "proof/journal.jsonl", "proof/report.html", "control/journal.jsonl"} {
 		if !slices.Contains(files, "hour/"+want) {
@@ -262,6 +263,13 @@ func TestFirstHourTable(t *testing.T) {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)
 		}
+	}
+	f.steps = append(f.steps, step{Step: "doctor", What: "SUT, rack7eth1", Came: fine, Found: "at rack7"},
+		failed("proof", "uring", "rack7", &fault.Error{Op: "ssh:root@rack7: no", How: "ask rack7"}, "x rack7"))
+	public := f.public()
+	if strings.Contains(public, "rack7") || strings.Contains(public, "it's") || strings.Contains(public, "again") ||
+		!strings.Contains(public, "REPORT    proof    uring\n") || !strings.Contains(public, "fine      doctor   SUT\n") {
+		t.Errorf("to be published:\n%s", public)
 	}
 	if strings.Contains(table, "again: x") {
 		t.Error("what cannot be done here is to be repeated")

@@ -82,7 +82,7 @@ NIC. All figures below are of other people and other programs.
 
 const handIn = `### Hand in yours
 
-    me# zcbench firsthour --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1      # first-hour.md
+    me$ zcbench firsthour --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1      # first-hour.md
     me$ zcbench share out/decide                                                   # or of any results
 
 zcbench share shows every line of its file and sends nothing. Put the file into results/hardware

@@ -376,6 +376,9 @@ func TestHandedIn(t *testing.T) {
 	if bad := handedIn("mine.json", f.Encode()); !strings.Contains(bad, "call it") {
 		t.Errorf("under another name: %q", bad)
 	}
+	if bad := handedIn(f.Stem()+"[x](y).json", f.Encode()); !strings.Contains(bad, "call it") {
+		t.Errorf("under a name with a link: %q", bad)
+	}
 	f.OneMachine = true
 	if bad := handedIn(f.Name(), f.Encode()); !strings.Contains(bad, "one machine") {
 		t.Errorf("of one machine: %q", bad)
@@ -391,7 +394,7 @@ func handedIn(name string, text []byte) string {
 	if why := f.NotHardware(); why != "" {
 		bad = append(bad, why)
 	}
-	if !strings.HasPrefix(name, f.Stem()) || !strings.HasSuffix(name, ".json") {
+	if !strings.HasPrefix(name, f.Stem()) || !strings.HasSuffix(name, ".json") || !word().MatchString(name) {
 		bad = append(bad, "call it "+f.Name())
 	}
 	return strings.Join(bad, "; ")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -162,6 +163,15 @@ func (f *firstHour) run(cmd *cobra.Command) error {
 	return f.finish(cmd, b)
 }
 
+// brokenOff is a step that an error has ended: where that was an interrupt, it was not made, and
+// nothing of it is to be reported.
+func brokenOff(ctx context.Context, s step) step {
+	if ctx.Err() != nil {
+		s.Came, s.Reason, s.Fix, s.Found = unmade, "", "", "interrupted: "+s.Found
+	}
+	return s
+}
+
 func (f *firstHour) check() error {
 	for _, x := range []struct{ flag, spec string }{{"sut", f.sut}, {"tg", f.tg}} {
 		if _, err := host.ParseSpec(x.spec); err != nil {
@@ -176,6 +186,7 @@ func (f *firstHour) check() error {
 	if f.reps < 1 || f.duration < 100*time.Millisecond {
 		return cli.Usagef("--repetitions %d, --duration %v: want at least 1, and 100ms", f.reps, f.duration)
 	}
+	f.out = filepath.Clean(f.out) // the archive lies beside x, not in x/
 	if _, err := os.Lstat(f.out); err == nil {
 		return cli.Usagef("--out %s is there already: choose another folder", f.out)
 	}
@@ -262,8 +273,12 @@ func (f *firstHour) preview(cmd *cobra.Command) error {
 
 // again is the command that repeats a step.
 func (f *firstHour) again(name string, more ...string) string {
+	only, at := name, f.out+"-again-"+name
+	if name == stepRestore && slices.ContainsFunc(queueModes, func(m string) bool { return f.proved[m] }) {
+		only = stepProof + "," + name // whose run is by a mode that was proved
+	}
 	words := append([]string{"zcbench", "firsthour"}, f.hosts()...)
-	words = append(words, "--only", name, "--out", f.out+"-again")
+	words = append(words, "--only", only, "--out", at)
 	return quoted(append(words, more...)...)
 }
 

@@ -242,12 +242,15 @@ func (k *killing) await(ctx context.Context, pair looker, most time.Duration) (l
 	}
 }
 
+// queueModes take a queue of the NIC over, that which sets the most first.
+var queueModes = []string{"zcrx", "devmem"}
+
 // killed is the run that is killed: by a mode that takes a queue of the NIC over, where one was
 // proved, since that sets the most; else by tcp, with GRO switched.
 func (f *firstHour) killed(found *survey.Snapshot) []string {
 	args := append([]string{"run"}, f.hosts()...)
 	args = append(args, "--tx", "tcp", "--duration", "2m", "--pace", "500M", "--rx")
-	for _, mode := range []string{"zcrx", "devmem"} {
+	for _, mode := range queueModes {
 		if f.proved[mode] {
 			return append(args, mode)
 		}
@@ -265,6 +268,11 @@ func (k *killing) kill(ctx context.Context, pair looker, args []string) (set []s
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
+	}
+	select {
+	case <-k.stopped:
+		return nil, errStopped
+	default:
 	}
 	var said bytes.Buffer
 	run := exec.Command(self, args...)

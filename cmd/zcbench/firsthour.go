@@ -3,11 +3,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +47,8 @@ const (
 	stepControl = "control"
 	stepRestore = "restore"
 	stepDecide  = "decide"
+
+	stepShare = "share" // not to be chosen: the file to publish could not be made
 )
 
 var stepNames = []string{stepDoctor, stepProof, stepControl, stepRestore, stepDecide}
@@ -90,15 +94,16 @@ steps, and one that fails does not keep the others from being made:
 
 It ends with a table of what was fine and what to report, with the command that repeats
 each step that failed, and leaves a folder and the same as .tar.gz. The folder has the
-file of zcbench share: that one is without names and addresses and may be published; the
-rest names your hosts. Nothing is sent.
+file of zcbench share and public.txt, the table without reasons and commands: these are
+without names and addresses and may be published; the rest names your hosts. Nothing is
+sent.
 
 It floods the link between the hosts and changes settings of the NIC, which it puts
 back: not on a NIC with live traffic. A HOST is written as for zcbench run. --dry-run
 shows the steps and how long they take.
 
 Exit status: 0 every step was fine, or is one that these hosts cannot do, 1 something is
-to be reported, 2 wrong usage or input.`,
+to be reported or was not made, 2 wrong usage or input.`,
 		Example: "  zcbench firsthour --sut ssh:root@a --tg ssh:root@b --dev eth1 --dry-run\n" +
 			"  zcbench firsthour --sut netns:a --tg netns:b --only proof,control",
 		Args: cobra.NoArgs,
@@ -158,6 +163,15 @@ func (f *firstHour) run(cmd *cobra.Command) error {
 	return f.finish(cmd, b)
 }
 
+// brokenOff is a step that an error has ended: where that was an interrupt, it was not made, and
+// nothing of it is to be reported.
+func brokenOff(ctx context.Context, s step) step {
+	if ctx.Err() != nil {
+		s.Came, s.Reason, s.Fix, s.Found = unmade, "", "", "interrupted: "+s.Found
+	}
+	return s
+}
+
 func (f *firstHour) check() error {
 	for _, x := range []struct{ flag, spec string }{{"sut", f.sut}, {"tg", f.tg}} {
 		if _, err := host.ParseSpec(x.spec); err != nil {
@@ -172,6 +186,7 @@ func (f *firstHour) check() error {
 	if f.reps < 1 || f.duration < 100*time.Millisecond {
 		return cli.Usagef("--repetitions %d, --duration %v: want at least 1, and 100ms", f.reps, f.duration)
 	}
+	f.out = filepath.Clean(f.out) // the archive lies beside x, not in x/
 	if _, err := os.Lstat(f.out); err == nil {
 		return cli.Usagef("--out %s is there already: choose another folder", f.out)
 	}
@@ -184,8 +199,8 @@ func (f *firstHour) check() error {
 func (f *firstHour) wants(name string) bool { return len(f.only) == 0 || slices.Contains(f.only, name) }
 
 // look reaches both hosts, which nothing is set on.
-func (f *firstHour) look(cmd *cobra.Command) (*bench.LookedAt, error) {
-	p, err := bench.LookAt(cmd.Context(), f.sut, f.tg, f.dev, f.tgDev, host.Options{ToolVersion: version.Tool(),
+func (f *firstHour) look(ctx context.Context, cmd *cobra.Command) (*bench.LookedAt, error) {
+	p, err := bench.LookAt(ctx, f.sut, f.tg, f.dev, f.tgDev, host.Options{ToolVersion: version.Tool(),
 		Notices: cmd.ErrOrStderr(), SharedWithSSH: f.shared})
 	if err != nil {
 		return nil, err
@@ -199,7 +214,7 @@ func (f *firstHour) look(cmd *cobra.Command) (*bench.LookedAt, error) {
 
 // findDevs finds the interfaces of the flow.
 func (f *firstHour) findDevs(cmd *cobra.Command) error {
-	p, err := f.look(cmd)
+	p, err := f.look(cmd.Context(), cmd)
 	if err != nil {
 		return err
 	}
@@ -258,8 +273,12 @@ func (f *firstHour) preview(cmd *cobra.Command) error {
 
 // again is the command that repeats a step.
 func (f *firstHour) again(name string, more ...string) string {
+	only, at := name, f.out+"-again-"+name
+	if name == stepRestore && slices.ContainsFunc(queueModes, func(m string) bool { return f.proved[m] }) {
+		only = stepProof + "," + name // whose run is by a mode that was proved
+	}
 	words := append([]string{"zcbench", "firsthour"}, f.hosts()...)
-	words = append(words, "--only", name, "--out", f.out+"-again")
+	words = append(words, "--only", only, "--out", at)
 	return quoted(append(words, more...)...)
 }
 
@@ -310,7 +329,8 @@ func (f *firstHour) finish(cmd *cobra.Command, b *bundle) error {
 		return fmt.Errorf("the steps: %w", err)
 	}
 	table := f.table(shown)
-	err = errors.Join(b.write("firsthour.json", append(text, '\n')), b.write("summary.txt", []byte(table)))
+	err = errors.Join(b.write("firsthour.json", append(text, '\n')), b.write("summary.txt", []byte(table)),
+		b.write("public.txt", []byte(f.public())))
 	if err == nil {
 		err = b.pack(f.out + archiveEnd)
 	}
@@ -344,10 +364,25 @@ func (f *firstHour) share(b *bundle) string {
 		if err == nil {
 			return s.Name()
 		}
-		f.steps = append(f.steps, failed("share", "the file to publish, of "+dir, "it could not be made", err,
+		f.steps = append(f.steps, failed(stepShare, "the file to publish, of "+dir, "it could not be made", err,
 			quoted("zcbench", "share", b.path(dir))))
 	}
 	return ""
+}
+
+// public is the table without what may name hosts, users, interfaces and paths: of each step its
+// name, how it came, and of runs the mode.
+func (f *firstHour) public() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "zcbench %s\n\n", version.Tool())
+	for _, s := range f.steps {
+		what := s.What
+		if s.Step == stepDoctor || s.Step == stepShare {
+			what, _, _ = strings.Cut(what, ",") // the interface
+		}
+		fmt.Fprintf(&b, "%-9s %-8s %s\n", s.Came, s.Step, what)
+	}
+	return b.String()
 }
 
 // table is what was fine, and what to report.

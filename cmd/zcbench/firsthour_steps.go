@@ -30,7 +30,8 @@ func (f *firstHour) doctor(cmd *cobra.Command, b *bundle) (out []step) {
 		again := quoted("zcbench", "doctor", "--host", spec, "--dev", dev)
 		d, err := diagnose(cmd, spec, dev, peerFlags{})
 		if err != nil {
-			out = append(out, failed(stepDoctor, what, "doctor did not come to its end", err, again))
+			out = append(out, brokenOff(cmd.Context(), failed(stepDoctor, what, "doctor did not come to its end", err,
+				again)))
 			continue
 		}
 		var text bytes.Buffer
@@ -45,7 +46,8 @@ func (f *firstHour) doctor(cmd *cobra.Command, b *bundle) (out []step) {
 			err = b.write(string(role)+"-record.json", tape.Bytes())
 		}
 		if err != nil {
-			s = failed(stepDoctor, what, "its record could not be made", err, again+" --record record.json")
+			s = brokenOff(cmd.Context(), failed(stepDoctor, what, "its record could not be made", err,
+				again+" --record record.json"))
 		}
 		if err := b.write(string(role)+"-doctor.txt", text.Bytes()); err != nil {
 			s = failed(stepDoctor, what, "it could not be written down", err, again)
@@ -97,9 +99,8 @@ func (f *firstHour) prove(cmd *cobra.Command, b *bundle, name string, control bo
 		err = errors.Join(err, derived(b.path(name)))
 	}
 	if err != nil {
-		out = append(out, failed(name, "the runs", fmt.Sprintf("they ended early, after %d of %d", len(recs),
-			len(cases)),
-			err, f.again(name)))
+		out = append(out, brokenOff(cmd.Context(), failed(name, "the runs", fmt.Sprintf(
+			"they ended early, after %d of %d", len(recs), len(cases)), err, f.again(name))))
 	}
 	for i, row := range bench.JudgeProof(cases, recs) {
 		at := slices.IndexFunc(recs, func(r results.Record) bool { return r.Cell.ID == row.Name })
@@ -108,7 +109,11 @@ func (f *firstHour) prove(cmd *cobra.Command, b *bundle, name string, control bo
 				Again: f.again(name)})
 			continue
 		}
-		out = append(out, f.proved1(name, &cases[i], &row, &recs[at]))
+		s := f.proved1(name, &cases[i], &row, &recs[at])
+		if s.Came == failing && at == len(recs)-1 && recs[at].Verdict == results.Failed {
+			s = brokenOff(cmd.Context(), s) // the last one, at which the interrupt came
+		}
+		out = append(out, s)
 	}
 	return out
 }
@@ -174,18 +179,19 @@ func (f *firstHour) decide(cmd *cobra.Command, b *bundle) []step {
 	first := sentence(text.String())
 	switch s := (*cli.StatusError)(nil); {
 	case errors.As(err, &s) && s.Err == nil:
-		return []step{failed(stepDecide, what, "it ended early, a run failed, or nothing was learnt: "+
-			"decide/report.html. "+first, nil, again)}
+		return []step{brokenOff(cmd.Context(), failed(stepDecide, what, "it ended early, a run failed, or nothing was "+
+			"learnt: decide/report.html. "+first, nil, again))}
 	case err != nil:
-		return []step{failed(stepDecide, what, "it could not be made", err, again)}
+		return []step{brokenOff(cmd.Context(), failed(stepDecide, what, "it could not be made", err, again))}
 	}
 	return []step{{Step: stepDecide, What: what, Came: fine, Found: first, Again: again}}
 }
 
 // decideFlags are those of its short form.
 func (f *firstHour) decideFlags(out string) []string {
-	return []string{"--flows", "1", "--repetitions", fmt.Sprint(f.reps), "--duration", f.duration.String(), "--out",
-		out}
+	// A turn of a given length: decide would try several first, which takes longer than the windows.
+	return []string{"--flows", "1", "--repetitions", fmt.Sprint(f.reps), "--duration", f.duration.String(), "--turn",
+		"60ms", "--out", out}
 }
 
 // decideCommand runs zcbench decide, which prints its answer to w.

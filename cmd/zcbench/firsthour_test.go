@@ -5,6 +5,7 @@ package main
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results/share"
 )
@@ -101,7 +104,7 @@ func TestIntegrationFirstHour(t *testing.T) {
 		}
 	}
 	files := packedIn(t, out+".tar.gz")
-	for _, want := range []string{"summary.txt", "firsthour.json", "sut-record.json", "tg-record.json",
+	for _, want := range []string{"summary.txt", "public.txt", "firsthour.json", "sut-record.json", "tg-record.json",
 		"sut-doctor.txt",
 		"restore.txt", "proof/journal.jsonl", "proof/report.html", "control/journal.jsonl"} {
 		if !slices.Contains(files, "hour/"+want) {
@@ -257,11 +260,18 @@ func TestFirstHourTable(t *testing.T) {
 	table := f.table("zcbench-x.json")
 	for _, want := range []string{"1 of 3 steps were fine, 1 cannot be done on these hosts, 1 to report.",
 		`again: zcbench firsthour --sut 'exec:srun -w n1' --tg 'ssh:root@it'\''s' --dev eth1 --only restore ` +
-			`--out out/hour-again`,
+			`--out out/hour-again-restore`,
 		"publish: out/hour/zcbench-x.json", "reason: why"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)
 		}
+	}
+	f.steps = append(f.steps, step{Step: "doctor", What: "SUT, rack7eth1", Came: fine, Found: "at rack7"},
+		failed("proof", "uring", "rack7", &fault.Error{Op: "ssh:root@rack7: no", How: "ask rack7"}, "x rack7"))
+	public := f.public()
+	if strings.Contains(public, "rack7") || strings.Contains(public, "it's") || strings.Contains(public, "again") ||
+		!strings.Contains(public, "REPORT    proof    uring\n") || !strings.Contains(public, "fine      doctor   SUT\n") {
+		t.Errorf("to be published:\n%s", public)
 	}
 	if strings.Contains(table, "again: x") {
 		t.Error("what cannot be done here is to be repeated")
@@ -269,5 +279,58 @@ func TestFirstHourTable(t *testing.T) {
 	out, err := exec.Command("sh", "-c", "printf '%s\\n' "+quoted("a b", "it's", "", "$x", "plain")).Output()
 	if err != nil || string(out) != "a b\nit's\n\n$x\nplain\n" {
 		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// A step is repeated as it was made: a run that was killed by a mode that was proved is so again.
+func TestFirstHourAgain(t *testing.T) {
+	f := firstHour{sut: "netns:a", tg: "netns:b", out: "out/hour/", reps: 8, duration: time.Second}
+	if err := f.check(); err != nil || f.out != "out/hour" {
+		t.Errorf("%v: %s", err, f.out)
+	}
+	for _, x := range []struct {
+		proved map[string]bool
+		step   string
+		want   string
+	}{{nil, "restore", "--only restore --out out/hour-again-restore"},
+		{map[string]bool{"tcp": true}, "restore", "--only restore --out out/hour-again-restore"},
+		{map[string]bool{"devmem": true}, "restore", "--only proof,restore --out out/hour-again-restore"},
+		{map[string]bool{"devmem": true}, "control", "--only control --out out/hour-again-control"}} {
+		f.proved = x.proved
+		if got := f.again(x.step); !strings.HasSuffix(got, x.want) {
+			t.Errorf("%s of %v: %s", x.step, x.proved, got)
+		}
+	}
+}
+
+// What an interrupt has broken off is not made, and no failure.
+func TestFirstHourInterrupted(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	bad := failed("proof", "x", "they ended early", errors.New("canceled"), "again")
+	if got := brokenOff(ctx, bad); got != bad {
+		t.Errorf("without an interrupt: %+v", got)
+	}
+	stop()
+	if got := brokenOff(ctx, bad); got.Came != unmade || got.Reason != "" || got.Again != "again" {
+		t.Errorf("%+v", got)
+	}
+	f := firstHour{sut: "local", tg: "local", reps: 1, duration: time.Second}
+	dir := filepath.Join(t.TempDir(), "hour")
+	b, err := makeBundle(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	cmd := firstHourCommand()
+	cmd.SetContext(ctx)
+	cmd.SetErr(io.Discard)
+	f.devs = map[ends.Role]string{ends.SUT: "lo", ends.TG: "lo"}
+	for name, steps := range map[string][]step{"doctor": f.doctor(cmd, b), "proof": f.proof(cmd, b),
+		"decide": f.decide(cmd, b)} {
+		for _, s := range steps {
+			if s.Came != unmade {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
 	}
 }

@@ -82,7 +82,7 @@ NIC. All figures below are of other people and other programs.
 
 const handIn = `### Hand in yours
 
-    me# zcbench firsthour --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1      # first-hour.md
+    me$ zcbench firsthour --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1      # first-hour.md
     me$ zcbench share out/decide                                                   # or of any results
 
 zcbench share shows every line of its file and sends nothing. Put the file into results/hardware
@@ -124,23 +124,23 @@ func nicOf(f HandedIn) string {
 
 // section is what a file has: a row for each cell.
 func section(b *strings.Builder, f HandedIn) {
-	fmt.Fprintf(b, "### %s, Linux %s\n\n", nicOf(f), f.Host(ends.SUT, "kernel"))
-	fill(b, "", fmt.Sprintf("%s; firmware %s; MTU %s; header split %s; %s; zcbench %s. File: results/hardware/%s",
-		cell(f.Host(ends.SUT, "cpu")), known(f.Host(ends.SUT, "firmware")), known(f.Host(ends.SUT, "nic/MTU")),
-		known(f.Host(ends.SUT, "nic/header split")), f.Date, f.Tool, f.Name))
+	fmt.Fprintf(b, "### %s, Linux %s\n\n", md(nicOf(f)), md(f.Host(ends.SUT, "kernel")))
+	fill(b, "", fmt.Sprintf("CPU %s; firmware %s; MTU %s; header split %s; %s; zcbench %s. File: results/hardware/%s",
+		md(f.Host(ends.SUT, "cpu")), known(f.Host(ends.SUT, "firmware")), known(f.Host(ends.SUT, "nic/MTU")),
+		known(f.Host(ends.SUT, "nic/header split")), md(f.Date), md(f.Tool), md(f.Name)))
 	b.WriteByte('\n')
 	b.WriteString("| receive | send | settings | Gbit/s | CPU s/GB | copied | runs |\n|---|---|---|---|---|---|---|\n")
 	for i := range f.Cells {
 		c := &f.Cells[i]
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", cell(cmp.Or(c.Setting("rx"), "any")),
-			cell(cmp.Or(c.Setting("tx"), "any")), cell(rest(c)), figure(c.SUT.Figure("throughput_gbps"), 1),
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", md(cmp.Or(c.Setting("rx"), "any")),
+			md(cmp.Or(c.Setting("tx"), "any")), md(rest(c)), figure(c.SUT.Figure("throughput_gbps"), 1),
 			figure(c.SUT.Figure("ns_per_kb"), 1000), copied(c),
 			runs(c.Runs))
 	}
 	b.WriteByte('\n')
 }
 
-func known(s string) string { return cell(cmp.Or(s, "not known")) }
+func known(s string) string { return cmp.Or(md(s), "not known") }
 
 // pageWidth is what prose keeps to.
 const pageWidth = 100
@@ -153,7 +153,7 @@ func fill(b *strings.Builder, indent, text string) {
 		case i == 0:
 		case n+1+utf8.RuneCountInString(w) > pageWidth:
 			b.WriteString("\n" + indent)
-			n = len(indent)
+			n, w = len(indent), within(w)
 		default:
 			b.WriteByte(' ')
 			n++
@@ -164,8 +164,42 @@ func fill(b *strings.Builder, indent, text string) {
 	b.WriteByte('\n')
 }
 
-// cell is a text in a table.
-func cell(s string) string { return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(s) }
+// md is a text that anybody may have written, as Markdown that shows it as it is: nothing in it is
+// a link, a tag, emphasis or the end of a cell.
+func md(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '&':
+			b.WriteString("&amp;")
+		case c == '<':
+			b.WriteString("&lt;")
+		case c == '>':
+			b.WriteString("&gt;")
+		case c == '_' && i > 0 && i+1 < len(s) && wordly(s[i-1]) && wordly(s[i+1]): // it is within a word
+			b.WriteByte(c)
+		case strings.IndexByte("[]*_`|\\~", c) >= 0, c == ':' && strings.HasPrefix(s[i:], "://"),
+			c == '.' && i >= 3 && strings.EqualFold(s[i-3:i], "www"):
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func wordly(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// within is a word at the beginning of a line that begins no heading or list.
+func within(w string) string {
+	digits := strings.TrimLeft(w, "0123456789")
+	if strings.IndexByte("-+=#", w[0]) >= 0 || len(digits) < len(w) && (digits == "." || digits == ")") {
+		return w[:len(w)-len(digits)] + "\\" + digits
+	}
+	return w
+}
 
 // rest lists what else was chosen of a cell.
 func rest(c *share.Cell) string {
@@ -242,6 +276,9 @@ func costPicture(handed []HandedIn) Picture {
 	for i := range s.Series {
 		slices.SortStableFunc(s.Series[i].Points, func(a, b report.Spot) int { return cmp.Compare(a.X, b.X) })
 	}
+	if n := len(s.Series) - report.MostSeries; n > 0 {
+		s.Caption += fmt.Sprintf(" %d more curves are left out: the tables have all.", n)
+	}
 	return Picture{"hardware-cost.svg", s.Draw()}
 }
 
@@ -261,7 +298,7 @@ func interval(f *share.Figure, per float64) *[2]float64 {
 
 // section is what others published in one place: a row for each figure.
 func (p Published) section(b *strings.Builder) {
-	fmt.Fprintf(b, "### results/reference/%s\n\n", p.Name)
+	fmt.Fprintf(b, "### results/reference/%s\n\n", md(p.Name))
 	var rates []*results.Record
 	for i := range p.Runs {
 		if r := &p.Runs[i]; r.SUT.PacketsPerS == nil && r.SUT.ThroughputGbps != nil {
@@ -270,25 +307,25 @@ func (p Published) section(b *strings.Builder) {
 	}
 	if rates == nil {
 		fill(b, "", fmt.Sprintf("%d rates of packets: %s. [packets.md](packets.md) measures the same.", len(p.Runs),
-			sources(p.Runs)))
+			md(sources(p.Runs))))
 		b.WriteByte('\n')
 		return
 	}
 	b.WriteString("| receive | cell | kernel | driver | CPU | Gbit/s | source |\n|---|---|---|---|---|---|---|\n")
 	all := list{}
 	for _, r := range rates {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | [%d] |\n", cell(r.Cell.RX), cell(chosen(r)),
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | [%d] |\n", md(r.Cell.RX), md(chosen(r)),
 			blank(r.SUT.Env.Kernel),
 			blank(r.SUT.Env.Driver), blank(r.SUT.Env.CPUModel), digits6(*r.SUT.ThroughputGbps), all.number(r.Source))
 	}
 	b.WriteByte('\n')
 	for i, s := range all.of {
-		fill(b, "   ", fmt.Sprintf("%d. %s", i+1, cell(s)))
+		fill(b, "   ", fmt.Sprintf("%d. %s", i+1, md(s)))
 	}
 	b.WriteByte('\n')
 }
 
-func blank(s string) string { return cell(cmp.Or(s, "-")) }
+func blank(s string) string { return cmp.Or(md(s), "-") }
 
 func digits6(v float64) string { return fmt.Sprintf("%.6g", v) }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/report"
 	"github.com/zcbench/zcbench/results/share"
 )
 
@@ -122,7 +123,7 @@ func TestHandedIn(t *testing.T) {
 	a, b := handedIn("mlx5_core", "6.17.0"), handedIn("bnxt_en", "6.18.0")
 	page, pictures = Page([]HandedIn{a, b}, published)
 	for _, want := range []string{"### bnxt_en, Linux 6.18.0", "### mlx5_core, Linux 6.17.0",
-		"| zcrx | tcp | touch=read pace=50% | 30 [", "| 0 % | 8 ok |", `Example &lt;CPU> ? 1`,
+		"| zcrx | tcp | touch=read pace=50% | 30 [", "| 0 % | 8 ok |", `CPU Example &lt;CPU&gt; ? 1`,
 		"images/hardware-cost.svg",
 		"results/hardware/" + a.Name} {
 		if !strings.Contains(page, want) {
@@ -150,5 +151,57 @@ func TestHandedIn(t *testing.T) {
 		if len([]rune(line)) > 400 {
 			t.Errorf("%q", line)
 		}
+	}
+}
+
+// A hostile file gets no link, tag, heading or cell into the page.
+func TestHostile(t *testing.T) {
+	const evil = "# [go](https://e.example) <b>x</b> **a** _b_ `c` ~~d~~ | e & www.e.example \\"
+	f := handedIn("mlx5_core", "6.17.0")
+	for i := range f.SUT {
+		f.SUT[i].Value = evil
+	}
+	f.SUT = append(f.SUT, share.Fact{Name: "nic/MTU", Value: evil})
+	f.Tool, f.Name, f.Date = evil, evil, evil
+	for i := range f.Cells {
+		for k := range f.Cells[i].Settings {
+			f.Cells[i].Settings[k].Value = evil
+		}
+	}
+	r := results.Record{RunID: "1", Source: evil}
+	r.Cell.RX, r.Cell.ID, r.SUT.ThroughputGbps = evil, evil, new(1.0)
+	r.SUT.Env.Kernel, r.SUT.Env.Driver, r.SUT.Env.CPUModel = evil, evil, evil
+	packets := r
+	packets.SUT.PacketsPerS = new(1.0)
+	page, _ := Page([]HandedIn{f}, []Published{{evil, []results.Record{r}}, {"b.csv", []results.Record{packets}}})
+	for _, bad := range []string{"[go]", "(https://", "<b>", " **a", " _b_", " `c`", " ~~", " | e &", " & ", " www.e",
+		"\n# ["} {
+		if strings.Contains(page, bad) {
+			t.Errorf("%q is in\n%s", bad, page)
+		}
+	}
+	if n := strings.Count(page, `\[go\](https\://e.example) &lt;b&gt;`); n < 12 {
+		t.Errorf("shown %d times:\n%s", n, page)
+	}
+	for _, x := range [][2]string{{"-", `\-`}, {"##", `\##`}, {"1.", `1\.`}, {"12)", `12\)`}, {"1.5", "1.5"}, {"a", "a"}} {
+		if got := within(x[0]); got != x[1] {
+			t.Errorf("%s at the beginning of a line: %s", x[0], got)
+		}
+	}
+}
+
+// Curves that the picture has no place for are counted below it.
+func TestManyCurves(t *testing.T) {
+	var handed []HandedIn
+	for i := range report.MostSeries {
+		handed = append(handed, handedIn("mlx5_core", fmt.Sprintf("6.%d.0", i)))
+	}
+	few := costPicture(handed[:report.MostSeries/2])
+	if bytes.Contains(few.SVG, []byte("left out")) {
+		t.Error("all are drawn, and some are said not to be")
+	}
+	if many := costPicture(handed); !bytes.Contains(many.SVG, fmt.Appendf(nil, "%d more curves are left out",
+		report.MostSeries)) {
+		t.Error("not said what is left out")
 	}
 }

@@ -17,7 +17,7 @@ import (
 type Scatter struct {
 	Title, Caption string
 	XText, YText   string
-	Series         []Series // those beyond 40 are left out, and Caption has to say so
+	Series         []Series // those beyond [MostSeries] are left out, and Caption has to say so
 }
 
 // Series is a kind of points, and its name.
@@ -35,11 +35,12 @@ type Spot struct {
 	Note   string // for whom who points at it
 }
 
-const mostSeries = 40
+// MostSeries is how many a drawing has.
+const MostSeries = 40
 
 // Draw renders it as a file.
 func (s *Scatter) Draw() []byte {
-	all := s.Series[:min(len(s.Series), mostSeries)]
+	all := s.Series[:min(len(s.Series), MostSeries)]
 	p := newPlate(fileWidth, fileHeight)
 	scatterScales(&p, all)
 	p.grid(s.XText, s.YText)

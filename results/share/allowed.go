@@ -112,7 +112,10 @@ func hostFacts(recs []results.Record, role ends.Role, beside *environment.Folder
 	out := []Fact{}
 	names := namesOf(recs)
 	add := func(name, value string) {
-		if value = plain(value); value != "" && len(out) < maxFacts && mayTell(name) && fits(name, value) &&
+		if value = plain(value); name == "kernel" {
+			value = release(value)
+		}
+		if value != "" && len(out) < maxFacts && mayTell(name) && fits(name, value) &&
 			!names.in(name, value) {
 			out = append(out, Fact{name, value})
 		}
@@ -154,17 +157,30 @@ func snapshotOf(recs []results.Record, role ends.Role, beside *environment.Folde
 // ownNames are what the journal calls its hosts.
 type ownNames []string
 
-// common are words that many hosts are called by, and that say nothing of one.
-var common = []string{"local", "localhost", "made", "host", "linux", "debian", "ubuntu", "fedora"}
+// common are words that many hosts are called by, and that say nothing of one: those of the forms of
+// a HOST, of systems, processors and drivers.
+var common = set("local", "localhost", "made", "host", "linux", "debian", "ubuntu", "fedora", "netns", "sudo", "exec",
+	"srun", "root", "intel", "xeon", "core", "epyc", "ryzen", "processor", "ampere", "altra", "neoverse", "grace",
+	"graviton", "cortex", "gold", "platinum", "silver", "bronze", "mlx4", "mlx5", "bnxt", "idpf", "fbnic", "ixgbe", "i40e",
+	"e1000e", "ionic", "mana", "hns3", "veth", "virtio", "netdevsim")
 
+// namesOf lists the names whole and by their parts: of ssh:alice@rack7-x.example.com also alice,
+// rack7, example.
 func namesOf(recs []results.Record) (out ownNames) {
 	seen := map[string]bool{}
+	add := func(n string) {
+		if len(n) > 3 && !seen[n] && !common[n] && strings.Trim(n, "0123456789") != "" {
+			seen[n] = true
+			out = append(out, n)
+		}
+	}
 	for i := range recs {
 		for _, h := range []*results.Host{&recs[i].SUT, &recs[i].TG} {
 			for _, n := range []string{h.Name, h.Env.Hostname, h.Env.Dev, h.Env.Upper} {
-				if n = strings.ToLower(n); len(n) > 3 && !seen[n] && !slices.Contains(common, n) {
-					seen[n] = true
-					out = append(out, n)
+				n = strings.ToLower(n)
+				add(n)
+				for _, part := range strings.FieldsFunc(n, func(r rune) bool { return r != '_' && !wordly(r) }) {
+					add(part)
 				}
 			}
 		}
@@ -172,19 +188,68 @@ func namesOf(recs []results.Record) (out ownNames) {
 	return out
 }
 
-// in reports whether a value has one of them as a word. A kernel, and a processor, may be called as
-// a host is, but not after it.
+func wordly(r rune) bool { return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 0x80 }
+
+// in reports whether a value has one of them, not within a word. A kernel's is of listed words, of
+// which a host may have one.
 func (names ownNames) in(name, text string) bool {
-	if name == "kernel" || name == "cpu" || name == "driver" {
+	if name == "kernel" {
 		return false
 	}
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(names, func(n string) bool {
-		return slices.Contains(strings.FieldsFunc(text,
-			func(r rune) bool { return strings.ContainsRune(" ,;:()/", r) }),
-			n)
+		for at := 0; ; at++ {
+			i := strings.Index(text[at:], n)
+			if i < 0 {
+				return false
+			}
+			at += i
+			before, after := at == 0 || !wordly(rune(text[at-1])), at+len(n) == len(text) || !wordly(rune(text[at+len(n)]))
+			if before && after {
+				return true
+			}
+		}
 	})
 }
+
+// release is a kernel's, without what somebody may have put at its end: a name, a project, the
+// commit of a tree. Kept is what distributions write there, up to the first word that none does.
+func release(s string) string {
+	version := released().FindString(s)
+	rest := s[len(version):]
+	if loc := ipv4().FindStringIndex(rest); loc != nil {
+		rest = strings.TrimRight(rest[:loc[0]], "-.+~_")
+	}
+	kept := len(rest)
+	for at := 0; at < len(rest); {
+		m := tail().FindString(rest[at:])
+		if m == "" {
+			kept = at
+			break
+		}
+		at += len(m)
+	}
+	if version == "" {
+		return ""
+	}
+	return version + rest[:kept]
+}
+
+var (
+	released = lazy.Regexp(`^\d{1,3}\.\d{1,3}(\.\d{1,3})?(-rc\d{1,2})?\b`)
+	tail     = lazy.Regexp(`^([-.+~_](\d{1,6}|generic|lowlatency|64k|realtime|rt\d{0,3}|preempt|default|lts|amd64|arm64|` +
+		`x86_64|aarch64|i686|riscv64|ppc64le|s390x|cloud|azure|aws|gcp|gke|gkeop|oracle|ibm|kvm|nvidia|raspi|hwe|` +
+		`el\d{1,2}(_\d{1,2}|uek)?|uek|fc\d{1,2}|amzn\d{1,4}|deb\d{1,2}(u\d{1,2})?|bpo\d{0,2}|pve|arch\d{1,2}|zen\d{0,2}|` +
+		`hardened|cachyos|next|debug)\b|\+$)`)
+)
+
+// listed are the values of facts that name a module, which somebody may have written.
+var listed = map[string]map[string]bool{"congestion": controls, "sysctl/net.ipv4.tcp_congestion_control": controls,
+	"sysctl/net.core.default_qdisc": set("fq", "fq_codel", "fq_pie", "pfifo_fast", "pfifo", "bfifo", "sfq", "codel", "pie",
+		"cake", "mq", "noqueue")}
+
+var controls = set("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno",
+	"scalable", "vegas", "veno", "westwood", "yeah")
 
 // Forms of values. personal is what tells whose a host is: addresses of hardware and of IP, UUIDs,
 // paths, addresses of mail.
@@ -194,15 +259,31 @@ var (
 		`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|` + // a UUID
 		`\b[0-9a-f]{1,4}:[0-9a-f]{0,4}:[0-9a-f:]*|::[0-9a-f]|` + // IPv6
 		`(^|[\s=:'(])[~.]?/[\w.]|\w@\w`) // a path; somebody at a host
-	ipv4 = lazy.Regexp(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
+	ipv4 = lazy.Regexp(`(^|\D)\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`)
 )
 
 // fits reports whether a value has the form of one, and nothing in it that tells whose it is.
-// Versions of kernels and firmware may look as an address does: bnxt's is 229.0.154.0/pkg.
+// Versions of firmware may look as an address does, but not as a private one: bnxt's is
+// 229.0.154.0/pkg.
 func fits(name, value string) bool {
-	return len(value) <= maxText && form().MatchString(value) && !personal().MatchString(value) &&
-		(name == "kernel" || name == "firmware" || !ipv4().MatchString(value))
+	if len(value) > maxText || !form().MatchString(value) || personal().MatchString(value) {
+		return false
+	}
+	switch name {
+	case "kernel":
+		return release(value) == value
+	case "driver", "tool":
+		return word().MatchString(value) && !ipv4().MatchString(value)
+	case "firmware":
+		return !private().MatchString(value)
+	}
+	return !ipv4().MatchString(value) && (listed[name] == nil || listed[name][value])
 }
+
+var (
+	private = lazy.Regexp(`(^|[^\d.])(10|127|192\.168|172\.(1[6-9]|2\d|3[01])|169\.254)(\.\d{1,3}){2,3}\b`)
+	word    = lazy.Regexp(`^[A-Za-z0-9._+~-]+$`)
+)
 
 // plain is a text in one line, of signs that files may have.
 func plain(s string) string {

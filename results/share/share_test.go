@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/survey"
@@ -120,6 +121,79 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// A kernel is told without what somebody has put at its end.
+func TestRelease(t *testing.T) {
+	for _, same := range []string{"6.17.0", "6.18.0-rc3", "6.18.0-rc3+", "6.8.0-1020-azure", "6.1.0-28-amd64",
+		"6.12.57+deb13-amd64", "5.14.0-503.11.1.el9_5.x86_64", "6.11.4-301.fc41.x86_64", "6.4.0-150600.23.38-default",
+		"6.1.112-122.189.amzn2023.x86_64", "6.14.0-27-generic", "6.12.41+deb12-cloud-amd64", "6.6.30-1-lts"} {
+		if got := release(same); got != same {
+			t.Errorf("%s: %s", same, got)
+		}
+	}
+	for from, want := range map[string]string{"6.17.0-acme-rack7": "6.17.0", "6.17.0-rack7-generic": "6.17.0",
+		"6.17.0-1.el10.rack7.x86_64": "6.17.0-1.el10", "6.17.0-10.20.30.40": "6.17.0", "6.18.0-rc3-gdeadbeef": "6.18.0-rc3",
+		"6.17.0-1-10.20.30.40-generic": "6.17.0-1", "6.17.0+rack7": "6.17.0", "rack7": "", "": ""} {
+		if got := release(from); got != want || release(got) != got {
+			t.Errorf("%s: %q, want %q", from, got, want)
+		}
+	}
+}
+
+// No fact of a record, nor a listed one of a snapshot, tells what its hosts are called, whole or in
+// part, nor an address.
+func TestSecretInEachFact(t *testing.T) {
+	marks := []string{"rack7", "customer", "netops", "10.20.30.40"}
+	for _, secret := range []string{secrets[0], "at:rack7", "x@rack7", "a.rack7.example.com", "rack7_a", "customer",
+		"netops-1", "v10.20.30.40"} {
+		j, _ := made(t)
+		for i := range j.Records {
+			for _, h := range []*results.Host{&j.Records[i].SUT, &j.Records[i].TG} {
+				h.Name = "ssh:" + secrets[1] + "@" + secrets[0] + ".example.com"
+				e := &h.Env
+				e.Kernel, e.Driver, e.Firmware, e.CPUModel = "6.17.0-"+secret, secret, "22.1 "+secret, "CPU "+secret
+				e.Governor, e.Mitigations, e.Congestion = secret, "on "+secret, secret
+			}
+		}
+		f := Of(j, nil)
+		text := string(f.Encode()) + f.Name()
+		for _, m := range marks {
+			if strings.Contains(text, m) {
+				t.Errorf("%s: %s is in\n%s", secret, m, text[:min(len(text), 900)])
+			}
+		}
+		if !strings.Contains(text, `{"name": "kernel", "value": "6.17.0"}`) {
+			t.Errorf("%s: no kernel", secret)
+		}
+	}
+}
+
+// Of the modules that a host uses only those of the kernel are told.
+func TestListedModules(t *testing.T) {
+	for name, values := range map[string][2]string{"congestion": {"bbr", "acme"},
+		"sysctl/net.ipv4.tcp_congestion_control": {"cubic", "acme2"}, "sysctl/net.core.default_qdisc": {"fq", "acme3"}} {
+		if !fits(name, values[0]) || fits(name, values[1]) {
+			t.Errorf("%s: %q", name, values)
+		}
+	}
+}
+
+// Words that many hosts are called by keep no fact from being told.
+func TestCommonNames(t *testing.T) {
+	j, _ := made(t)
+	for i := range j.Records {
+		for _, h := range []*results.Host{&j.Records[i].SUT, &j.Records[i].TG} {
+			h.Name, h.Env.Hostname, h.Env.CPUs = "ssh:root@intel-mlx5-4096", "intel-mlx5-4096", 4096
+			h.Env.CPUModel = "Intel Xeon 4096"
+		}
+	}
+	f := Of(j, nil)
+	for name, want := range map[string]string{"cpu": "Intel Xeon 4096", "driver": "mlx5_core", "cpus": "4096"} {
+		if got := f.Host(ends.SUT, name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // Of each option it is decided whether it is told.
 func TestEveryOptionIsDecided(t *testing.T) {
 	for i := range plan.Options {
@@ -195,6 +269,11 @@ func TestRefused(t *testing.T) {
 		{`"mlx5_core"`, `"0c:42:a1:00:11:22"`, "tells whose"},
 		{`"mlx5_core"`, `"/etc/x"`, "tells whose"},
 		{`"mlx5_core"`, `"root@x"`, "tells whose"},
+		{`"mlx5_core"`, `"[a](https:b)"`, "not a value"},
+		{`"6.17.0-1.el10"`, `"6.17.0-acme-rack7"`, "not a value"},
+		{`"6.17.0-1.el10"`, `"6.17.0-10.20.30.40"`, "not a value"},
+		{`"229.0.154.0/pkg 229.1.1"`, `"192.168.7.1"`, "tells whose"},
+		{`"tool_version": "v1.2.3"`, `"tool_version": "v1 *x*"`, "tool_version"},
 		{`"mlx5_core"`, `"a\u001b[2J"`, "not a value"},
 		{`"name": "driver"`, `"name": "dmi/product_serial"`, "not a fact"},
 		{`"name": "driver"`, `"name": "congestion"`, "come after"},
@@ -297,6 +376,9 @@ func TestHandedIn(t *testing.T) {
 	if bad := handedIn("mine.json", f.Encode()); !strings.Contains(bad, "call it") {
 		t.Errorf("under another name: %q", bad)
 	}
+	if bad := handedIn(f.Stem()+"[x](y).json", f.Encode()); !strings.Contains(bad, "call it") {
+		t.Errorf("under a name with a link: %q", bad)
+	}
 	f.OneMachine = true
 	if bad := handedIn(f.Name(), f.Encode()); !strings.Contains(bad, "one machine") {
 		t.Errorf("of one machine: %q", bad)
@@ -312,7 +394,7 @@ func handedIn(name string, text []byte) string {
 	if why := f.NotHardware(); why != "" {
 		bad = append(bad, why)
 	}
-	if !strings.HasPrefix(name, f.Stem()) || !strings.HasSuffix(name, ".json") {
+	if !strings.HasPrefix(name, f.Stem()) || !strings.HasSuffix(name, ".json") || !word().MatchString(name) {
 		bad = append(bad, "call it "+f.Name())
 	}
 	return strings.Join(bad, "; ")

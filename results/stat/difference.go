@@ -41,7 +41,7 @@ type Difference struct {
 	// inTurns are the pairs of a start, where both took turns in each; ofPairs the strata of pairs
 	// of starts: see [Difference.Choose].
 	inTurns, ofPairs []stratum
-	weight           float64 // of the level, that its pair has when all is decided
+	weight           float64 // of the level, that its pair has, whatever is decided
 	t                *student
 	shift            float64 // of the logarithms, that t tests
 }
@@ -72,8 +72,8 @@ func (d *Difference) Choose(level float64) {
 // InTurns reports whether P is of pairs within starts.
 func (d *Difference) InTurns() bool { return d.inTurns != nil && len(d.strata) == len(d.inTurns) }
 
-// Weight returns the share of the level that a figure's pair of cells has when all that can be
-// decided is, for what is said of those without a verdict ([Questions.Decide]).
+// Weight returns the share of the level that a figure's pair of cells has whatever is decided, for
+// what is said of those without a verdict ([Questions.Decide]).
 func (d *Difference) Weight() float64 { return d.weight }
 
 // Sign is what a difference amounts to.

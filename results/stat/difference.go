@@ -24,12 +24,14 @@ type Difference struct {
 
 	// Level is what the answer generalizes to, with the boots of each side; "": nothing is
 	// known of where the runs stand. Between is the spread between boots that was taken.
-	Level   Level   `json:"level,omitempty"`
-	BootsA  int     `json:"boots_a,omitempty"`
-	BootsB  int     `json:"boots_b,omitempty"`
-	StartsA int     `json:"starts_a,omitempty"` // of the agents
-	StartsB int     `json:"starts_b,omitempty"`
-	Between float64 `json:"between_boots,omitempty"`
+	Level   Level `json:"level,omitempty"`
+	BootsA  int   `json:"boots_a,omitempty"`
+	BootsB  int   `json:"boots_b,omitempty"`
+	StartsA int   `json:"starts_a,omitempty"` // of the agents
+	StartsB int   `json:"starts_b,omitempty"`
+	// OfSessions: the starts are sessions, of which the two have none in common.
+	OfSessions bool    `json:"of_sessions,omitempty"`
+	Between    float64 `json:"between_boots,omitempty"`
 
 	// Adjusted is P corrected over all that is tested with it; see [Decide].
 	Adjusted float64  `json:"p_adjusted"`

@@ -95,7 +95,7 @@ func newTier(each [][]*Difference, share float64) (t tier) {
 	}
 	for _, tested := range pairs {
 		for _, d := range tested {
-			d.Choose(Alpha * share / float64(len(pairs)))
+			d.Choose(Alpha * share / float64(len(pairs)*len(tested))) // at which bounds are told
 		}
 		var p []float64
 		if len(each) <= mostJointly {

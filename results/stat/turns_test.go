@@ -98,6 +98,31 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// The test is chosen so that it can also give bounds of each figure: of 8 starts and 5 pairs one
+// figure can be tested in turns, and the bounds of two are beyond that.
+func TestBoundsOfTurns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(53, 5))
+	for _, figures := range []int{1, 2} {
+		var all [][]*Difference
+		for range 5 {
+			var of []*Difference
+			for range figures {
+				a, b := turnsOf(rng, 8, .1, .02, 0)
+				of = append(of, new(Contrast(a, b, Between{})))
+			}
+			all = append(all, of)
+		}
+		Questions{Main: all, ForMain: 1}.Decide()
+		for _, of := range all {
+			for _, d := range of {
+				if q := d.Told(Alpha * d.Weight() / float64(figures)); q == nil || q.Lo == nil || d.InTurns() != (figures == 1) {
+					t.Errorf("%d figures: bounds %v, in turns: %v", figures, q, d.InTurns())
+				}
+			}
+		}
+	}
+}
+
 // What a decided pair passes on is for tests: the others' bounds have what they began with.
 func TestWeights(t *testing.T) {
 	one := func(p float64) []*Difference {

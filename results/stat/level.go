@@ -135,7 +135,8 @@ func Contrast(a, b []Run, between Between) Difference {
 	d.BootsA, d.BootsB, d.where = len(s.boots[0]), len(s.boots[1]), whereOf(a, b)
 	if d.Level == AcrossStarts || d.Level == WithinStarts || d.Level == DeclaredStarts || d.Level == tooFewStarts {
 		unit := unitApart(a, b)
-		d.StartsA, d.StartsB, d.OfSessions = len(unitsOf(a, unit.key)), len(unitsOf(b, unit.key)), unit.Name == "session"
+		d.StartsA, d.StartsB = len(unitsOf(a, unit.key)), len(unitsOf(b, unit.key))
+		d.OfSessions = unit.Name == "session"
 	}
 	return d
 }

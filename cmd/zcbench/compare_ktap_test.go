@@ -25,7 +25,7 @@ func folder(t *testing.T, name string, j results.Journal) string {
 		t.Fatal(err)
 	}
 	for _, r := range j.Records {
-		r.SessionID, r.RunID, r.Start = name, name+r.RunID, r.Rep+1
+		r.SessionID, r.RunID = fmt.Sprint(name, r.Rep), name+r.RunID // a replay of each repetition
 		err = errors.Join(err, w.Append(r))
 	}
 	if err := errors.Join(err, w.Close()); err != nil {

@@ -392,7 +392,8 @@ func (s *shortener) fewRuns(t *topic, q *question, of []told) (c clause) {
 	c.findings = []Finding{finding(x.row, open, cmpRatio(nil, x.row.Diff.Ratio))}
 	why := fmt.Sprintf("of %d and %d runs, too few for a verdict", len(b.Runs), len(a.Runs))
 	if x.row.Diff.TooFewUnits() {
-		why = fmt.Sprintf("; a verdict takes %d boots or starts of each", stat.MinRuns)
+		why = fmt.Sprintf("; a verdict takes %d %s of each", stat.MinRuns,
+			map[bool]string{true: "sessions", false: "boots or starts"}[x.row.Diff.OfSessions])
 	} else if len(x.row.Diff.Warnings) == 0 {
 		why = fmt.Sprintf("of %d and %d runs, too few for so many comparisons", len(b.Runs), len(a.Runs))
 	}

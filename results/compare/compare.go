@@ -511,7 +511,8 @@ func SameBoots(runs []stat.Run) []stat.Run {
 // its journal began with: the count of repetitions goes on through sessions that resumed it and
 // through replays, so that the blocks are the journal's. "": the run's own session counts.
 func RunOf(r *results.Record, v float64, journal string) stat.Run {
-	run := stat.Run{Value: v, Boot: bootsOf(r), Session: cmp.Or(journal, r.SessionID), Rep: r.Rep, Start: startOf(r)}
+	run := stat.Run{Value: v, Boot: bootsOf(r), Session: cmp.Or(journal, r.SessionID), By: r.SessionID,
+		Rep: r.Rep, Start: startOf(r)}
 	if r.Turns != nil {
 		run.Together = r.StartUTCNs // one for all that take turns
 	}

@@ -195,9 +195,9 @@ func (r *Row) asks() bool {
 func (r *Row) bounds() bool { return !r.of.ofReturn() && r.Metric != "cycles_per_byte" }
 
 // Bounds returns the interval of the ratio of a row without a verdict, by the share of the level
-// that its figure has, with what decided pairs passed on (as Strassburger and Bretz do with Holm's
-// method, 2008): in at most 5 % of reports any such interval leaves out what is so. nil: so few
-// runs give none, or something else than the two is in the figures.
+// that its figure has from the beginning (Bonferroni): in at most 5 % of reports any such interval
+// leaves out what is so. nil: so few runs give none, or something else than the two is in the
+// figures.
 func (r *Row) Bounds() *stat.Ratio {
 	if r.Verdict != Unsure || r.AtLimit != "" || r.Work != "" || r.Other != "" || r.OtherClass != "" || r.Mixed() ||
 		r.OffClocks || r.ByClocks || r.own == 0 || !r.bounds() || !r.asks() {

@@ -15,13 +15,13 @@ import (
 )
 
 // folders are a base and some others with the same cell, in one boot, each of 10
-// starts of the agents that vary by 1 %.
+// replays that vary by 1 %.
 func folders(rng *rand.Rand, others int, effect float64) (base Set, all []Set) {
 	for k := range others + 1 {
 		var j results.Journal
 		for i := range 10 {
-			r := results.Record{Cell: tcp, Verdict: results.OK, Rep: i, SessionID: fmt.Sprint("s", k),
-				Start: i + 1, Schema: results.SchemaVersion}
+			r := results.Record{Cell: tcp, Verdict: results.OK, Rep: i, SessionID: fmt.Sprint("s", k, "-", i),
+				Schema: results.SchemaVersion}
 			gbps := 100 * (1 + .01*rng.NormFloat64())
 			if k == 1 {
 				gbps *= effect

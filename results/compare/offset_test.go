@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
@@ -19,8 +20,8 @@ func timed(session string, c plan.Cell, us, spread, clock float64) (out []result
 		r.SUT.Env.BootID, r.TG.Env.BootID, r.SUT.ThroughputGbps = "sut", "tg", ptr(1.0)
 		r.SUT.Delivery = &results.Delivery{Times: results.Times{Count: 1, P50Us: new(us + spread*float64(i*5%12)/10)},
 			ClockUs: &clock}
-		if session != "s" { // two sessions are compared by their starts
-			r.Start = i + 1
+		if session != "s" { // two folders are compared by their sessions, such as replays
+			r.SessionID = fmt.Sprint(session, i)
 		}
 		out = append(out, r)
 	}
@@ -41,13 +42,13 @@ func TestDeliveryBetweenClocks(t *testing.T) {
 		a, b, clock float64
 		one, two    string // in one session, and in two
 	}{
-		{"one clock", 100, 120, 0, "costlier (within this boot)", "costlier (across 12 and 12 starts)"},
+		{"one clock", 100, 120, 0, "costlier (within this boot)", "costlier (across 12 and 12 sessions)"},
 		{"clocks that are good enough", 100, 120, 5, "costlier (within this boot; the hosts' clocks agree to 5 us)",
-			"costlier (across 12 and 12 starts; the hosts' clocks agree to 5 us)"},
+			"costlier (across 12 and 12 sessions; the hosts' clocks agree to 5 us)"},
 		{"clocks that are not", 100, 120, 15, "costlier (within this boot; the hosts' clocks agree to 15 us)",
 			"cannot tell (the hosts' clocks agree to 15 us)"},
 		{"equal, one clock", 100, 100, 0, "equal within 5 % (within this boot)",
-			"equal within 5 % (across 12 and 12 starts)"},
+			"equal within 5 % (across 12 and 12 sessions)"},
 		{"10 and 12 us, by clocks that are 1 ms apart", 1010, 1012, 1000,
 			"costlier (within this boot; the hosts' clocks agree to 1000 us)",
 			"cannot tell (the hosts' clocks agree to 1000 us)"},

@@ -413,13 +413,22 @@ func LevelText(d *stat.Difference) string {
 		if d.Pairs > 0 {
 			return fmt.Sprintf("across %d starts", d.Pairs)
 		}
-		return fmt.Sprintf("across %d and %d starts", d.StartsA, d.StartsB)
+		return fmt.Sprintf("across %d and %d %s", d.StartsA, d.StartsB, startsOf(d))
 	case stat.DeclaredStarts:
-		return fmt.Sprintf("of %d and %d starts, %.2g %% between starts declared", d.StartsA, d.StartsB, 100*d.Between)
+		return fmt.Sprintf("of %d and %d %s, %.2g %% between starts declared", d.StartsA, d.StartsB, startsOf(d),
+			100*d.Between)
 	case stat.DeclaredBoots:
 		return fmt.Sprintf("of %d and %d boots, %.2g %% between boots declared", d.BootsA, d.BootsB, 100*d.Between)
 	}
 	return ""
+}
+
+// startsOf names what stands for the runs of two without a common start.
+func startsOf(d *stat.Difference) string {
+	if d.OfSessions {
+		return "sessions"
+	}
+	return "starts"
 }
 
 func (r *Row) forcedText() string {

@@ -95,7 +95,7 @@ func newTier(each [][]*Difference, share float64) (t tier) {
 	}
 	for _, tested := range pairs {
 		for _, d := range tested {
-			d.Choose(Alpha * share / float64(len(pairs)))
+			d.Choose(Alpha * share / float64(len(pairs)*len(tested))) // at which bounds are told
 		}
 		var p []float64
 		if len(each) <= mostJointly {
@@ -131,17 +131,13 @@ func (t *tier) next(weight float64) float64 {
 	return t.last[t.gone] / weight
 }
 
-// settle writes the corrected p into the figures, and what their pairs have of the level: a pair
-// that is left has what those that are decided passed on.
+// settle writes the corrected p into the figures, and what their pairs have of the level. That is
+// what each had at the beginning: what decided pairs pass on is for tests, and bounds that had it
+// would leave out the truth more often.
 func (t *tier) settle() {
-	left := Rest{t.steps}.Weight()
 	for i, ds := range t.each {
-		weight := left
-		if adjust(t.steps, slices.Max(t.p[i])) < Alpha {
-			weight = t.steps[0].weight
-		}
 		for k, d := range ds {
-			d.Adjusted, d.weight = adjust(t.steps, t.p[i][k]), weight
+			d.Adjusted, d.weight = adjust(t.steps, t.p[i][k]), t.steps[0].weight
 		}
 	}
 }

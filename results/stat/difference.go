@@ -24,12 +24,14 @@ type Difference struct {
 
 	// Level is what the answer generalizes to, with the boots of each side; "": nothing is
 	// known of where the runs stand. Between is the spread between boots that was taken.
-	Level   Level   `json:"level,omitempty"`
-	BootsA  int     `json:"boots_a,omitempty"`
-	BootsB  int     `json:"boots_b,omitempty"`
-	StartsA int     `json:"starts_a,omitempty"` // of the agents
-	StartsB int     `json:"starts_b,omitempty"`
-	Between float64 `json:"between_boots,omitempty"`
+	Level   Level `json:"level,omitempty"`
+	BootsA  int   `json:"boots_a,omitempty"`
+	BootsB  int   `json:"boots_b,omitempty"`
+	StartsA int   `json:"starts_a,omitempty"` // of the agents
+	StartsB int   `json:"starts_b,omitempty"`
+	// OfSessions: the starts are sessions, of which the two have none in common.
+	OfSessions bool    `json:"of_sessions,omitempty"`
+	Between    float64 `json:"between_boots,omitempty"`
 
 	// Adjusted is P corrected over all that is tested with it; see [Decide].
 	Adjusted float64  `json:"p_adjusted"`
@@ -41,7 +43,7 @@ type Difference struct {
 	// inTurns are the pairs of a start, where both took turns in each; ofPairs the strata of pairs
 	// of starts: see [Difference.Choose].
 	inTurns, ofPairs []stratum
-	weight           float64 // of the level, that its pair has when all is decided
+	weight           float64 // of the level, that its pair has, whatever is decided
 	t                *student
 	shift            float64 // of the logarithms, that t tests
 }
@@ -72,8 +74,8 @@ func (d *Difference) Choose(level float64) {
 // InTurns reports whether P is of pairs within starts.
 func (d *Difference) InTurns() bool { return d.inTurns != nil && len(d.strata) == len(d.inTurns) }
 
-// Weight returns the share of the level that a figure's pair of cells has when all that can be
-// decided is, for what is said of those without a verdict ([Questions.Decide]).
+// Weight returns the share of the level that a figure's pair of cells has whatever is decided, for
+// what is said of those without a verdict ([Questions.Decide]).
 func (d *Difference) Weight() float64 { return d.weight }
 
 // Sign is what a difference amounts to.

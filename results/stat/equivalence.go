@@ -46,7 +46,8 @@ func EquivalentRuns(a, b []Run, margin float64, between Between) (p float64, ok 
 	case d.Level == AcrossBoots:
 		return equivalence(medians(a, Run.boot), medians(b, Run.boot), margin)
 	case d.ofStarts:
-		return equivalence(medians(a, Run.start), medians(b, Run.start), margin)
+		unit := unitApart(a, b).key
+		return equivalence(medians(a, unit), medians(b, unit), margin)
 	case d.t != nil:
 		if margin <= 0 || margin >= 1 {
 			return 1, false

@@ -14,7 +14,10 @@ type Run struct {
 	Value   float64
 	Boot    string // of the hosts; "": not known, then each session is taken for a boot of its own
 	Session string
-	Rep     int // which repetition of its cell: every cell comes once in a block
+	// By is the session that made it: a replay has one of its own, and so has what resumed a plan;
+	// "": Session.
+	By  string
+	Rep int // which repetition of its cell: every cell comes once in a block
 	// Start tells the starts of the agents of a session apart; "": a session has one.
 	Start string
 	// Together tells apart what was open at once and took turns: whatever the machine did
@@ -79,6 +82,18 @@ func (r Run) start() string {
 	return r.boot() + "\x00" + cmp.Or(r.Start, r.Session)
 }
 
+// session returns what tells sessions apart, of whichever boot.
+func (r Run) session() string { return r.boot() + "\x00" + cmp.Or(r.By, r.Session) }
+
+// unitApart returns by what cells without a common start are compared: by starts in a session that
+// both have, and else by sessions. These may differ in more than starts of one session do.
+func unitApart(a, b []Run) Units {
+	if _, both := unitsOfBoth(a, b, Run.session); len(both) > 0 {
+		return Units{"start", Run.start}
+	}
+	return Units{"session", Run.session}
+}
+
 // samples are the runs of two cells, with the boots of each and those that both have, and the
 // spreads that were declared.
 type samples struct {
@@ -108,8 +123,8 @@ var methods = []method{
 // highest level that was repeated. Where both are of the same boots and starts, it is by blocks:
 // drift and what else hits neighbours alike is taken out, and the names of the cells are permuted
 // within pairs of blocks; six starts or more stand for their runs, and six boots or more for
-// theirs. Where each has boots of its own, or starts, these are what can be compared: with six of
-// each, by their medians, or with a spread that was declared.
+// theirs. Where each has boots of its own, or sessions, or starts of one session, these are what
+// can be compared: with six of each, by their medians, or with a spread that was declared.
 func Contrast(a, b []Run, between Between) Difference {
 	if len(a) == 0 || len(b) == 0 {
 		return Diff(valuesOf(a), valuesOf(b))
@@ -119,14 +134,16 @@ func Contrast(a, b []Run, between Between) Difference {
 	d := methods[slices.IndexFunc(methods, func(m method) bool { return m.fits(s) })].compare(s)
 	d.BootsA, d.BootsB, d.where = len(s.boots[0]), len(s.boots[1]), whereOf(a, b)
 	if d.Level == AcrossStarts || d.Level == WithinStarts || d.Level == DeclaredStarts || d.Level == tooFewStarts {
-		d.StartsA, d.StartsB = len(unitsOf(a, Run.start)), len(unitsOf(b, Run.start))
+		unit := unitApart(a, b)
+		d.StartsA, d.StartsB = len(unitsOf(a, unit.key)), len(unitsOf(b, unit.key))
+		d.OfSessions = unit.Name == "session"
 	}
 	return d
 }
 
 // bootsApart compares runs that have no boot in common.
 func (s *samples) bootsApart() Difference {
-	d := apart(s.a, s.b, Run.boot, s.between.Boots)
+	d := apart(s.a, s.b, Units{"boot", Run.boot}, s.between.Boots)
 	d.Level = map[Level]Level{AcrossStarts: AcrossBoots, DeclaredStarts: DeclaredBoots,
 		tooFewStarts: TooFewBoots}[d.Level]
 	if d.Level == TooFewBoots && min(d.NA, d.NB) >= MinRuns {
@@ -135,19 +152,19 @@ func (s *samples) bootsApart() Difference {
 	return d
 }
 
-// apart compares runs that have no unit, start or boot, in common.
-func apart(a, b []Run, unit func(Run) string, between Spread) (d Difference) {
-	us := [2][]string{unitsOf(a, unit), unitsOf(b, unit)}
+// apart compares runs that have no unit, start, session or boot, in common.
+func apart(a, b []Run, unit Units, between Spread) (d Difference) {
+	us := [2][]string{unitsOf(a, unit.key), unitsOf(b, unit.key)}
 	switch {
 	case min(len(us[0]), len(us[1])) >= MinRuns:
-		d = Diff(medians(a, unit), medians(b, unit))
+		d = Diff(medians(a, unit.key), medians(b, unit.key))
 		d.NA, d.NB, d.Level = len(a), len(b), AcrossStarts
 	case between.SD > 0 && min(len(a), len(b)) >= MinRuns && allPositive(a, b):
-		d = declared(a, b, unit, between)
+		d = declared(a, b, unit.key, between)
 	default:
 		d = Diff(valuesOf(a), valuesOf(b))
 		if d.Level = tooFewStarts; len(d.Warnings) == 0 {
-			d.Warnings = fewUnits("start", us)
+			d.Warnings = fewUnits(unit.Name, us)
 		}
 		d.P, d.Adjusted, d.strata = 1, 1, nil
 		if d.Ratio != nil {
@@ -158,9 +175,9 @@ func apart(a, b []Run, unit func(Run) string, between Spread) (d Difference) {
 }
 
 func fewUnits(unit string, us [2][]string) []string {
-	of := unit + "s"
-	if unit == "start" {
-		of = "starts of the agents"
+	of := "starts of the agents"
+	if unit == "boot" {
+		of = "boots"
 	}
 	return []string{fmt.Sprintf("%s and %s: a verdict needs %d of each, or a declared spread between %s",
 		counted(len(us[0]), unit), counted(len(us[1]), unit), MinRuns, of)}
@@ -182,13 +199,14 @@ func within(a, b []Run, boots int, between Between) (d Difference) {
 	_, both := unitsOfBoth(a, b, Run.start)
 	switch n := len(both); {
 	case n == 0 && boots == 1:
-		d = apart(a, b, Run.start, between.starts())
+		d = apart(a, b, unitApart(a, b), between.starts())
 		d.ofStarts = d.Level == AcrossStarts
 		return d
 	case n == 0: // of each boot a start of one cell, and another of the other
-		d = apart(a, b, Run.start, between.starts())
+		d = apart(a, b, unitApart(a, b), between.starts())
 		if d.ofStarts = d.Level == AcrossStarts; d.ofStarts && positive {
-			d.test(strataOf(byBoot(ofUnits(a, Run.start, Median)), byBoot(ofUnits(b, Run.start, Median)),
+			unit := unitApart(a, b).key
+			d.test(strataOf(byBoot(ofUnits(a, unit, Median)), byBoot(ofUnits(b, unit, Median)),
 				func(r Run) Run { return Run{Boot: r.Boot} }))
 		}
 	case n >= MinRuns && positive:

@@ -28,10 +28,11 @@ func boots(rng *rand.Rand, name string, boots, runs int, between, within, effect
 // test of runs alone, which the first versions used, calls most of them different.
 func TestBootEffects(t *testing.T) { unitEffects(t, false) }
 
-// The same of starts of one boot, in two sessions.
-func TestStartEffects(t *testing.T) { unitEffects(t, true) }
+// The same of sessions of one boot that differ by 1 %, while the starts in each differ by .3 %: so
+// many starts are no sessions.
+func TestSessionEffects(t *testing.T) { unitEffects(t, true) }
 
-func unitEffects(t *testing.T, starts bool) {
+func unitEffects(t *testing.T, sessions bool) {
 	const rounds, between, within = 1000, .01, .003
 	wrong := func(units, runs, of int, share float64) (n int, level Level) {
 		rng := rand.New(rand.NewPCG(18, uint64(units*1000+runs+of)))
@@ -45,10 +46,11 @@ func unitEffects(t *testing.T, starts bool) {
 				}
 				declared.Boots = Spread{deviation(v), of - 1}
 			}
-			if starts {
+			if sessions {
 				for _, runs := range [][]Run{a, b} {
-					for i := range runs {
-						runs[i].Boot = "one"
+					for i, r := range runs {
+						runs[i].Boot, runs[i].By, runs[i].Session = "one", r.Session, r.Session[:1]
+						runs[i].Start = fmt.Sprint(r.Session, " ", r.Rep)
 					}
 				}
 				declared.Starts, declared.Boots = declared.Boots, Spread{}
@@ -61,7 +63,7 @@ func unitEffects(t *testing.T, starts bool) {
 		return n, level
 	}
 	few, across, known := TooFewBoots, AcrossBoots, DeclaredBoots
-	if starts {
+	if sessions {
 		few, across, known = tooFewStarts, AcrossStarts, DeclaredStarts
 	}
 	for _, c := range []struct {
@@ -138,6 +140,12 @@ func TestLevels(t *testing.T) {
 		}
 		return out
 	}
+	anew := func(runs []Run) []Run {
+		for i, r := range runs {
+			runs[i].Start = fmt.Sprint(r.Session, " ", r.Rep)
+		}
+		return runs
+	}
 	for _, c := range []struct {
 		name  string
 		a, b  []Run
@@ -146,6 +154,9 @@ func TestLevels(t *testing.T) {
 	}{
 		{"one session", at("x", "s", 6, 0), at("x", "s", 6, 0), WithinBoot, 6},
 		{"two sessions of one boot", at("x", "s", 6, 0), at("x", "t", 6, 0), tooFewStarts, 0},
+		{"two sessions of six starts", anew(at("x", "s", 6, 0)), anew(at("x", "t", 6, 0)), tooFewStarts, 0},
+		{"six starts in one session of each", anew(at("x", "s", 6, 0)), anew(at("x", "s", 6, 6)), AcrossStarts, 0},
+		{"the same starts", anew(at("x", "s", 6, 0)), anew(at("x", "s", 6, 0)), AcrossStarts, 6},
 		{"a session, boots not known", at("", "s", 6, 0), at("", "s", 6, 0), WithinSession, 6},
 		{"two sessions, boots not known", at("", "s", 6, 0), at("", "t", 6, 0), TooFewBoots, 0},
 		{"two boots", at("x", "s", 6, 0), at("y", "s", 6, 0), TooFewBoots, 0},

@@ -14,7 +14,7 @@ import (
 // Units are what the means of some cells are of: what was repeated, at the highest level that was
 // repeated six times, as in [Contrast].
 type Units struct {
-	Name string // "boot", "start" or "run"
+	Name string // "boot", "session", "start" or "run"
 	key  func(Run) string
 }
 

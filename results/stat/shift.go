@@ -27,13 +27,15 @@ type Shift struct {
 	Least    float64 `json:"least_p"`    // the smallest P that so many runs could give
 	Adjusted float64 `json:"p_adjusted"` // P after Holm's correction; see [ShiftFamily]
 
-	Level    Level    `json:"level,omitempty"`
-	BootsA   int      `json:"boots_a,omitempty"`
-	BootsB   int      `json:"boots_b,omitempty"`
-	StartsA  int      `json:"starts_a,omitempty"`
-	StartsB  int      `json:"starts_b,omitempty"`
-	Between  float64  `json:"between_boots,omitempty"` // spread between boots that was taken
-	Warnings []string `json:"warnings,omitempty"`
+	Level   Level `json:"level,omitempty"`
+	BootsA  int   `json:"boots_a,omitempty"`
+	BootsB  int   `json:"boots_b,omitempty"`
+	StartsA int   `json:"starts_a,omitempty"`
+	StartsB int   `json:"starts_b,omitempty"`
+	// OfSessions: the starts are sessions, of which the two have none in common.
+	OfSessions bool     `json:"of_sessions,omitempty"`
+	Between    float64  `json:"between_boots,omitempty"` // spread between boots that was taken
+	Warnings   []string `json:"warnings,omitempty"`
 }
 
 // ShiftOf compares the runs b with the runs a, at the level at which [Contrast] does.
@@ -46,7 +48,7 @@ func ShiftOf(a, b []Run, between Between) Shift {
 	case len(both) > 0:
 		s = shiftWithin(only(a, both), only(b, both), both, between)
 	default:
-		s = shiftOfUnits(a, b, Run.boot, between.Boots)
+		s = shiftOfUnits(a, b, Units{"boot", Run.boot}, between.Boots)
 		s.Level = map[Level]Level{AcrossStarts: AcrossBoots, DeclaredStarts: DeclaredBoots,
 			tooFewStarts: TooFewBoots}[s.Level]
 		if s.Level == TooFewBoots && min(s.NA, s.NB) >= MinRuns {
@@ -54,23 +56,24 @@ func ShiftOf(a, b []Run, between Between) Shift {
 		}
 	}
 	s.Adjusted, s.BootsA, s.BootsB = s.P, len(boots[0]), len(boots[1])
-	s.StartsA, s.StartsB = len(unitsOf(a, Run.start)), len(unitsOf(b, Run.start))
+	unit := unitApart(a, b)
+	s.StartsA, s.StartsB, s.OfSessions = len(unitsOf(a, unit.key)), len(unitsOf(b, unit.key)), unit.Name == "session"
 	return s
 }
 
-// shiftOfUnits compares runs that have no unit, start or boot, in common.
-func shiftOfUnits(a, b []Run, unit func(Run) string, between Spread) (s Shift) {
-	us := [2][]string{unitsOf(a, unit), unitsOf(b, unit)}
+// shiftOfUnits compares runs that have no unit, start, session or boot, in common.
+func shiftOfUnits(a, b []Run, unit Units, between Spread) (s Shift) {
+	us := [2][]string{unitsOf(a, unit.key), unitsOf(b, unit.key)}
 	switch {
 	case min(len(us[0]), len(us[1])) >= MinRuns:
-		s = shiftApart(unitMeans(a, us[0], unit), unitMeans(b, us[1], unit))
+		s = shiftApart(unitMeans(a, us[0], unit.key), unitMeans(b, us[1], unit.key))
 		s.NA, s.NB, s.Level = len(a), len(b), AcrossStarts
 	case between.SD > 0 && min(len(a), len(b)) >= MinRuns:
-		s = shiftDeclared(a, b, unit, between)
+		s = shiftDeclared(a, b, unit.key, between)
 	default:
 		s = shiftApart(valuesOf(a), valuesOf(b))
 		if s.Level = tooFewStarts; len(s.Warnings) == 0 {
-			s.Warnings = fewUnits("start", us)
+			s.Warnings = fewUnits(unit.Name, us)
 		}
 		s.P, s.Lo, s.Hi = 1, nil, nil
 	}
@@ -85,8 +88,9 @@ func shiftWithin(a, b []Run, boots []string, between Between) (s Shift) {
 	_, both := unitsOfBoth(a, b, Run.start)
 	switch n := len(both); {
 	case n == 0:
-		if s = shiftOfUnits(a, b, Run.start, between.starts()); s.Level == AcrossStarts && len(boots) > 1 {
-			x, y := byBoot(ofMeans(a)), byBoot(ofMeans(b))
+		unit := unitApart(a, b)
+		if s = shiftOfUnits(a, b, unit, between.starts()); s.Level == AcrossStarts && len(boots) > 1 {
+			x, y := byBoot(ofUnits(a, unit.key, mean)), byBoot(ofUnits(b, unit.key, mean))
 			s.P, s.Least = permuteBlocks(plainStrata(x, y, func(r Run) Run { return Run{Boot: r.Boot} }))
 		}
 	case n >= MinRuns:
@@ -110,8 +114,6 @@ func shiftWithin(a, b []Run, boots []string, between Between) (s Shift) {
 	}
 	return s
 }
-
-func ofMeans(runs []Run) []Run { return ofUnits(runs, Run.start, mean) }
 
 // shiftOfBlocks compares runs that share blocks; ok is false where they do not, or a repetition is
 // there twice.

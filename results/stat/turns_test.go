@@ -98,7 +98,32 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// What a decided pair passes on is what the others' bounds have.
+// The test is chosen so that it can also give bounds of each figure: of 8 starts and 5 pairs one
+// figure can be tested in turns, and the bounds of two are beyond that.
+func TestBoundsOfTurns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(53, 5))
+	for _, figures := range []int{1, 2} {
+		var all [][]*Difference
+		for range 5 {
+			var of []*Difference
+			for range figures {
+				a, b := turnsOf(rng, 8, .1, .02, 0)
+				of = append(of, new(Contrast(a, b, Between{})))
+			}
+			all = append(all, of)
+		}
+		Questions{Main: all, ForMain: 1}.Decide()
+		for _, of := range all {
+			for _, d := range of {
+				if q := d.Told(Alpha * d.Weight() / float64(figures)); q == nil || q.Lo == nil || d.InTurns() != (figures == 1) {
+					t.Errorf("%d figures: bounds %v, in turns: %v", figures, q, d.InTurns())
+				}
+			}
+		}
+	}
+}
+
+// What a decided pair passes on is for tests: the others' bounds have what they began with.
 func TestWeights(t *testing.T) {
 	one := func(p float64) []*Difference {
 		d := figures(rand.New(rand.NewPCG(1, 1)), 1, 6, .001, 2)[0][0]
@@ -110,10 +135,10 @@ func TestWeights(t *testing.T) {
 		q           Questions
 		main, other float64
 	}{
-		{"one of two is decided", Questions{Main: [][]*Difference{one(.01), one(.5)}, ForMain: 1}, 1, 0},
+		{"one of two is decided", Questions{Main: [][]*Difference{one(.01), one(.5)}, ForMain: 1}, .5, 0},
 		{"none is", Questions{Main: [][]*Difference{one(.4), one(.5)}, ForMain: 1}, .5, 0},
 		{"others follow", Questions{Main: [][]*Difference{one(.01), one(.5)}, Others: [][]*Difference{one(.5)},
-			ForMain: .8, ForOthers: .2}, .8 * .75, .2 + .8*.25},
+			ForMain: .8, ForOthers: .2}, .8 / 2, .2},
 	} {
 		x.q.Decide()
 		if w := x.q.Main[1][0].Weight(); !near(w, x.main) {

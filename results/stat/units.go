@@ -19,7 +19,7 @@ func whereOf(a, b []Run) uint64 {
 	for side, runs := range [2][]Run{a, b} {
 		for i := range runs {
 			r := &runs[i]
-			for _, place := range [3]string{r.Boot, r.Session, r.Start} {
+			for _, place := range [4]string{r.Boot, r.Session, r.By, r.Start} {
 				h.WriteString(place)
 				h.WriteByte(0)
 			}
@@ -128,7 +128,8 @@ func perUnit(runs []Run, units []string, unit func(Run) string) [][]float64 {
 // unitsOf lists the units of runs in order, each once.
 func unitsOf(runs []Run, unit func(Run) string) (out []string) {
 	for i, r := range runs {
-		if i > 0 && r.Boot == runs[i-1].Boot && r.Session == runs[i-1].Session && r.Start == runs[i-1].Start {
+		if i > 0 && r.Boot == runs[i-1].Boot && r.Session == runs[i-1].Session && r.By == runs[i-1].By &&
+			r.Start == runs[i-1].Start {
 			continue
 		}
 		out = append(out, unit(r))

@@ -90,7 +90,7 @@ func (e *End) table(w io.Writer, r *Result) error {
 // levelText formats what the answer holds for.
 func levelText(s *stat.Shift) string {
 	d := stat.Difference{Level: s.Level, BootsA: s.BootsA, BootsB: s.BootsB, StartsA: s.StartsA, StartsB: s.StartsB,
-		Pairs: s.Pairs, Between: s.Between}
+		OfSessions: s.OfSessions, Pairs: s.Pairs, Between: s.Between}
 	if words := compare.LevelText(&d); words != "" {
 		return ", " + words
 	}

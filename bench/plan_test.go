@@ -65,7 +65,7 @@ func TestDemoTimesInTurns(t *testing.T) {
 	for _, x := range []struct {
 		cells, starts int
 		asked, want   time.Duration
-	}{{5, 10, 0, 560 * time.Millisecond}, {7, 10, 0, 360 * time.Millisecond}, {2, 2, 0, maxTurnsWindow},
+	}{{5, 10, 0, 520 * time.Millisecond}, {7, 10, 0, 320 * time.Millisecond}, {2, 2, 0, maxTurnsWindow},
 		{7, 100, 0, 160 * time.Millisecond}, {7, 8, 3 * time.Second, 3 * time.Second}} {
 		var runs []matrix.Run
 		for rep := range x.starts {

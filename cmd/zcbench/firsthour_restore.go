@@ -37,7 +37,8 @@ const (
 func (f *firstHour) restore(cmd *cobra.Command, b *bundle) []step {
 	what := "one kill -9"
 	k := &killing{f: f, said: &bytes.Buffer{}, on: restoreOn, stopped: cmd.Context().Done()}
-	// What was begun is ended: an interrupt must not leave settings behind, but it may not be silent.
+	// What was begun is ended: an interrupt must not leave settings behind, but it may not be
+	// silent.
 	defer context.AfterFunc(cmd.Context(), func() { fmt.Fprintln(cmd.ErrOrStderr(), f.restoring()) })()
 	err := k.play(context.WithoutCancel(cmd.Context()), cmd)
 	text := k.said.Bytes()
@@ -119,7 +120,8 @@ func (k *killing) play(ctx context.Context, cmd *cobra.Command) (err error) {
 	return k.through(ctx, pair, far, func() ([]string, error) { return k.kill(ctx, pair, args) })
 }
 
-// clear takes back what runs before this one have left, which is no doing of the one that is killed.
+// clear takes back what runs before this one have left, which is no doing of the one that is
+// killed.
 func (k *killing) clear(ctx context.Context) error {
 	k.say("before:")
 	did, owes, err := k.undo(ctx)

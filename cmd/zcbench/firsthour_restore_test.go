@@ -75,14 +75,16 @@ func TestFirstHourAlwaysRestores(t *testing.T) {
 		expected string // what the SUT is left with
 	}{
 		{"all is well", nil, false, nil, "2 settings left by the killed run; all is as it was", nil, 0, "off"},
-		{"the run fails", errors.New("it broke"), false, nil, "it ended early; all is as it was", []string{"it broke"}, 0,
+		{"the run fails", errors.New("it broke"), false, nil, "it ended early; all is as it was", []string{"it broke"},
+			0,
 			"off"},
 		{"no answers", nil, true, nil, "it ended early; whether all is as it was is not known", []string{"silent"}, 0,
 			"off"},
 		{"the SUT fails", nil, false, []string{"ssh:root@a"}, "not as it was before: 1 setting",
 			[]string{"no way to ssh:root@a"}, 1, "on"},
 		{"both fail", errors.New("it broke"), false, []string{"ssh:root@a", "ssh:root@b"},
-			"it ended early; not as it was before: 2 settings", []string{"it broke", "to ssh:root@a", "to ssh:root@b"}, 2,
+			"it ended early; not as it was before: 2 settings", []string{"it broke", "to ssh:root@a", "to ssh:root@b"},
+			2,
 			"on"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -97,7 +99,8 @@ func TestFirstHourAlwaysRestores(t *testing.T) {
 			if !slices.Equal(*calls, []string{"ssh:root@a", "ssh:root@b"}) || at.sut != x.expected {
 				t.Errorf("restored %q; the SUT's is %s", *calls, at.sut)
 			}
-			if (err != nil) != (x.errors != nil) || len(k.differs) != x.differs || !strings.HasPrefix(k.found, x.found) {
+			if (err != nil) != (x.errors != nil) || len(k.differs) != x.differs ||
+				!strings.HasPrefix(k.found, x.found) {
 				t.Errorf("%q, %v, left %q", k.found, err, k.differs)
 			}
 			for _, want := range x.errors {

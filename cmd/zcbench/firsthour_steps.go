@@ -189,7 +189,8 @@ func (f *firstHour) decide(cmd *cobra.Command, b *bundle) []step {
 
 // decideFlags are those of its short form.
 func (f *firstHour) decideFlags(out string) []string {
-	// A turn of a given length: decide would try several first, which takes longer than the windows.
+	// A turn of a given length: decide would try several first, which takes longer than the
+	// windows.
 	return []string{"--flows", "1", "--repetitions", fmt.Sprint(f.reps), "--duration", f.duration.String(), "--turn",
 		"60ms", "--out", out}
 }

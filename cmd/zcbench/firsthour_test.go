@@ -270,7 +270,8 @@ func TestFirstHourTable(t *testing.T) {
 		failed("proof", "uring", "rack7", &fault.Error{Op: "ssh:root@rack7: no", How: "ask rack7"}, "x rack7"))
 	public := f.public()
 	if strings.Contains(public, "rack7") || strings.Contains(public, "it's") || strings.Contains(public, "again") ||
-		!strings.Contains(public, "REPORT    proof    uring\n") || !strings.Contains(public, "fine      doctor   SUT\n") {
+		!strings.Contains(public, "REPORT    proof    uring\n") ||
+		!strings.Contains(public, "fine      doctor   SUT\n") {
 		t.Errorf("to be published:\n%s", public)
 	}
 	if strings.Contains(table, "again: x") {

@@ -183,7 +183,8 @@ func TestHostile(t *testing.T) {
 	if n := strings.Count(page, `\[go\](https\://e.example) &lt;b&gt;`); n < 12 {
 		t.Errorf("shown %d times:\n%s", n, page)
 	}
-	for _, x := range [][2]string{{"-", `\-`}, {"##", `\##`}, {"1.", `1\.`}, {"12)", `12\)`}, {"1.5", "1.5"}, {"a", "a"}} {
+	for _, x := range [][2]string{{"-", `\-`}, {"##", `\##`}, {"1.", `1\.`}, {"12)", `12\)`}, {"1.5", "1.5"},
+		{"a", "a"}} {
 		if got := within(x[0]); got != x[1] {
 			t.Errorf("%s at the beginning of a line: %s", x[0], got)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
@@ -157,19 +158,26 @@ func snapshotOf(recs []results.Record, role ends.Role, beside *environment.Folde
 // ownNames are what the journal calls its hosts.
 type ownNames []string
 
-// common are words that many hosts are called by, and that say nothing of one: those of the forms of
-// a HOST, of systems, processors and drivers.
+// common are words that many hosts are called by, and that say nothing of one: those of the forms
+// of a HOST, of systems, processors and drivers.
 var common = set("local", "localhost", "made", "host", "linux", "debian", "ubuntu", "fedora", "netns", "sudo", "exec",
 	"srun", "root", "intel", "xeon", "core", "epyc", "ryzen", "processor", "ampere", "altra", "neoverse", "grace",
-	"graviton", "cortex", "gold", "platinum", "silver", "bronze", "mlx4", "mlx5", "bnxt", "idpf", "fbnic", "ixgbe", "i40e",
-	"e1000e", "ionic", "mana", "hns3", "veth", "virtio", "netdevsim")
+	"graviton", "cortex", "gold", "platinum", "silver", "bronze", "mlx4", "veth", "virtio")
+
+// ofDriver reports whether a name is a known driver's, or the part of it before "_".
+func ofDriver(n string) bool {
+	return slices.ContainsFunc(driver.All, func(d *driver.Driver) bool {
+		stem, _, _ := strings.Cut(d.Name, "_")
+		return n == d.Name || n == stem
+	})
+}
 
 // namesOf lists the names whole and by their parts: of ssh:alice@rack7-x.example.com also alice,
 // rack7, example.
 func namesOf(recs []results.Record) (out ownNames) {
 	seen := map[string]bool{}
 	add := func(n string) {
-		if len(n) > 3 && !seen[n] && !common[n] && strings.Trim(n, "0123456789") != "" {
+		if len(n) > 3 && !seen[n] && !common[n] && !ofDriver(n) && strings.Trim(n, "0123456789") != "" {
 			seen[n] = true
 			out = append(out, n)
 		}
@@ -204,7 +212,8 @@ func (names ownNames) in(name, text string) bool {
 				return false
 			}
 			at += i
-			before, after := at == 0 || !wordly(rune(text[at-1])), at+len(n) == len(text) || !wordly(rune(text[at+len(n)]))
+			before, after := at == 0 || !wordly(rune(text[at-1])), at+len(n) == len(text) ||
+				!wordly(rune(text[at+len(n)]))
 			if before && after {
 				return true
 			}
@@ -237,15 +246,18 @@ func release(s string) string {
 
 var (
 	released = lazy.Regexp(`^\d{1,3}\.\d{1,3}(\.\d{1,3})?(-rc\d{1,2})?\b`)
-	tail     = lazy.Regexp(`^([-.+~_](\d{1,6}|generic|lowlatency|64k|realtime|rt\d{0,3}|preempt|default|lts|amd64|arm64|` +
-		`x86_64|aarch64|i686|riscv64|ppc64le|s390x|cloud|azure|aws|gcp|gke|gkeop|oracle|ibm|kvm|nvidia|raspi|hwe|` +
-		`el\d{1,2}(_\d{1,2}|uek)?|uek|fc\d{1,2}|amzn\d{1,4}|deb\d{1,2}(u\d{1,2})?|bpo\d{0,2}|pve|arch\d{1,2}|zen\d{0,2}|` +
-		`hardened|cachyos|next|debug)\b|\+$)`)
+	tail     = lazy.Regexp(
+		`^([-.+~_](\d{1,6}|generic|lowlatency|64k|realtime|rt\d{0,3}|preempt|default|lts|amd64|arm64|` +
+			`x86_64|aarch64|i686|riscv64|ppc64le|s390x|cloud|azure|aws|gcp|gke|gkeop|oracle|ibm|kvm|nvidia|raspi|hwe|` +
+			`el\d{1,2}(_\d{1,2}|uek)?|uek|fc\d{1,2}|amzn\d{1,4}|deb\d{1,2}(u\d{1,2})?|bpo\d{0,2}|pve|arch\d{1,2}|` +
+			`zen\d{0,2}|` +
+			`hardened|cachyos|next|debug)\b|\+$)`)
 )
 
 // listed are the values of facts that name a module, which somebody may have written.
 var listed = map[string]map[string]bool{"congestion": controls, "sysctl/net.ipv4.tcp_congestion_control": controls,
-	"sysctl/net.core.default_qdisc": set("fq", "fq_codel", "fq_pie", "pfifo_fast", "pfifo", "bfifo", "sfq", "codel", "pie",
+	"sysctl/net.core.default_qdisc": set("fq", "fq_codel", "fq_pie", "pfifo_fast", "pfifo", "bfifo", "sfq", "codel",
+		"pie",
 		"cake", "mq", "noqueue")}
 
 var controls = set("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno",

@@ -131,7 +131,8 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	for from, want := range map[string]string{"6.17.0-acme-rack7": "6.17.0", "6.17.0-rack7-generic": "6.17.0",
-		"6.17.0-1.el10.rack7.x86_64": "6.17.0-1.el10", "6.17.0-10.20.30.40": "6.17.0", "6.18.0-rc3-gdeadbeef": "6.18.0-rc3",
+		"6.17.0-1.el10.rack7.x86_64": "6.17.0-1.el10", "6.17.0-10.20.30.40": "6.17.0",
+		"6.18.0-rc3-gdeadbeef":         "6.18.0-rc3",
 		"6.17.0-1-10.20.30.40-generic": "6.17.0-1", "6.17.0+rack7": "6.17.0", "rack7": "", "": ""} {
 		if got := release(from); got != want || release(got) != got {
 			t.Errorf("%s: %q, want %q", from, got, want)
@@ -170,7 +171,8 @@ func TestSecretInEachFact(t *testing.T) {
 // Of the modules that a host uses only those of the kernel are told.
 func TestListedModules(t *testing.T) {
 	for name, values := range map[string][2]string{"congestion": {"bbr", "acme"},
-		"sysctl/net.ipv4.tcp_congestion_control": {"cubic", "acme2"}, "sysctl/net.core.default_qdisc": {"fq", "acme3"}} {
+		"sysctl/net.ipv4.tcp_congestion_control": {"cubic", "acme2"}, "sysctl/net.core.default_qdisc": {"fq",
+			"acme3"}} {
 		if !fits(name, values[0]) || fits(name, values[1]) {
 			t.Errorf("%s: %q", name, values)
 		}

@@ -28,7 +28,10 @@ func TestInstead(t *testing.T) {
 // Of many names none is listed but those that were meant.
 func TestInsteadOfMany(t *testing.T) {
 	names := append(strings.Fields(strings.Repeat("key ", mostListed)), "touch")
-	for word, want := range map[string]string{"x": "; docs/matrix.md and docs/options.md list the keys", "tuoch": "; did you mean touch?"} {
+	for word, want := range map[string]string{
+		"x":     "; docs/matrix.md and docs/options.md list the keys",
+		"tuoch": "; did you mean touch?",
+	} {
 		if got := Instead(word, "keys", names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}

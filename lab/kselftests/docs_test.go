@@ -17,7 +17,8 @@ var update = flag.Bool("update", false, "write the table of docs/softnic.md")
 
 // The table of docs/softnic.md is what is on record.
 func TestDocs(t *testing.T) {
-	const path, begin, end = "../../docs/softnic.md", "<!-- selftests: by go test ./lab/kselftests -run Docs -update -->\n",
+	const path, begin, end = "../../docs/softnic.md",
+		"<!-- selftests: by go test ./lab/kselftests -run Docs -update -->\n",
 		"<!-- end of selftests -->"
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -218,7 +218,8 @@ func TestDemoDesign(t *testing.T) {
 		name := fmt.Sprintf("%d starts, rate %g, cost %g", x.starts, x.rate, x.cost)
 		t.Logf("%s: %d of %d say what is not so, %d are decided, %d call uring costlier, %d tell the p99 (%d miss it); half "+
 			"widths, median and 9 of 10: of rates %.1f and %.1f %%, of costs %.1f and %.1f %%", name, wrong, rounds, decided,
-			costlier, late, missed, 100*quantileOf(rates, .5), 100*quantileOf(rates, .9), 100*quantileOf(prices, .5), 100*quantileOf(prices, .9))
+			costlier, late, missed, 100*quantileOf(rates, .5), 100*quantileOf(rates, .9), 100*quantileOf(prices, .5),
+			100*quantileOf(prices, .9))
 		most := .05 + 3*math.Sqrt(.05*.95/float64(rounds))
 		if float64(wrong) > most*float64(rounds) || float64(missed) > most*float64(rounds) {
 			t.Errorf("%s: %d of %d say what is not so, such as %q", name, wrong, rounds, what[:min(3, len(what))])

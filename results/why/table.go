@@ -172,7 +172,7 @@ func (e *End) Sentences() (out []string) {
 		out = append(out, "the CPU time itself: cannot tell, which does not mean equal")
 	}
 	all := len(e.Classes) + len(e.Counters)
-	if e.CPU.TookTurns() && e.rates.Work == "" && !e.inTurns() {
+	if e.CPU.TookTurns() && e.rates.Work == "" && len(e.Classes) > 0 && !e.Classes[0].InTurns() {
 		out = append(out, fmt.Sprintf("the two took turns, but %d starts are too few to tell %d classes and counters "+
 			"apart within starts, so that what starts differ by is in it: %d are enough", e.CPU.Pairs, all,
 			stat.StartsFor(int(float64(all)*e.together))))

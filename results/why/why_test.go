@@ -198,7 +198,7 @@ func TestNothingDiffers(t *testing.T) {
 // counters: then a tenth of a class is found though starts differ by a fifth, which hides it from
 // pairs of starts. Of equal ones at most 5 % name anything, by either.
 func TestWithinStarts(t *testing.T) {
-	rounds := long.Rounds(50, 2000)
+	rounds := long.Rounds(50, 1000)
 	for _, reps := range []int{8, 13} {
 		found, wrong, apart := 0, 0, 0
 		for seed := range uint64(rounds) {

@@ -242,6 +242,7 @@ func (e *Experiment) session(p *prepared, plan []matrix.Run) *Session {
 	s := &Session{Runner: p.runner, Missing: p.missing, Progress: e.Progress, Gates: e.Spec.Gates,
 		AbortOnCancel: e.AbortOnCancel, Until: e.Until, LossFree: e.Spec.Search(), rates: ratesOf(e.Spec, &p.opt)}
 	s.StartsAnew, _ = e.startsAnew(p.stage, s.Missing)
+	s.Renewal = renewal(p.SUT, p.TG)
 	s.Again = e.again(s, plan)
 	if e.Spec.Adaptive != nil {
 		s.Enough = newAdaptive(*e.Spec.Adaptive)

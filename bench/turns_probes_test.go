@@ -4,8 +4,6 @@ package bench
 
 import (
 	"math"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +12,8 @@ import (
 )
 
 // What probes see in a cell's turns is in that cell's record alone: a receiver by io_uring makes
-// other system calls, and is in other functions, than one by recv beside it, and packets are counted
-// in the turn of their flow as the kernel's own counters have them.
+// other system calls than one by recv beside it, whose thread signals wake in its turns; packets are
+// as many as the kernel's own counters have in these turns, and samples as much busy time.
 func TestIntegrationTurnsProbes(t *testing.T) {
 	r := newRig(t)
 	a, b := cell("tcp", "tcp"), cell("uring", "tcp")
@@ -23,9 +21,10 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 		c.PaceBitsPS, c.Probe, c.ProbeSample = 4e9, "latency+syscalls+zc+drops+profile", 1
 	}
 	runs := r.inTurns(a, b)
-	r.Runner.Opt.Duration = 1200 * time.Millisecond
+	r.Runner.Opt.Duration = 800 * time.Millisecond
+	r.Session.Again = &again{}
 	var recs []results.Record
-	for range 3 { // a busy machine may spoil one
+	for range 3 { // else what a busy machine spoilt must do
 		recs = r.Runner.RunTogether(t.Context(), runs)
 		if recs[0].Verdict == results.OK && recs[1].Verdict == results.OK {
 			break
@@ -33,41 +32,27 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 	}
 	for i := range recs {
 		rec := &recs[i]
-		own, other := []string{"io_uring_enter"}, []string{"recvfrom", "recvmsg"}
+		own, other := "io_uring_enter", "recvfrom"
 		if rec.Cell.RX == "tcp" {
 			own, other = other, own
 		}
 		h := &rec.SUT
-		if h.Probes == nil || h.Probes.Profile == nil {
+		if h.Probes == nil || h.Probes.Profile == nil || h.Probes.Drops == nil {
 			t.Fatalf("%s: %s %s: nothing of the probes; %q", rec.Cell.ID, rec.Verdict, rec.Reason, rec.Warnings)
 		}
+		turnsMs := float64(rec.Turns.Turns) * 60 // from edge to edge, and more
 		calls := map[string]float64{}
 		for _, c := range h.Probes.Calls {
 			calls[c.Name] = *c.Calls
-			if *c.Total > 1.05*1e3*h.Value("threads")*window(rec) && c.Name == own[0] {
-				t.Errorf("%s: %v ms in %s", rec.Cell.ID, *c.Total, c.Name)
+			if c.Name == own && *c.Total > turnsMs { // what a call slept in others' turns is not its time
+				t.Errorf("%s: %.0f ms in %s, in %d turns", rec.Cell.ID, *c.Total, own, rec.Turns.Turns)
 			}
 		}
-		count := func(names []string) (n float64) {
-			for _, x := range names {
-				n += calls[x]
-			}
-			return n
-		}
-		if count(own) < 20 || count(other) > 0 {
+		if calls[own] < 20 || calls[other] > 0 || calls["bpf"] > 0 {
 			t.Errorf("%s: calls %v", rec.Cell.ID, calls)
 		}
-		t.Logf("%s: %s %s; calls %v; reading takes %.0f us and of probes %.0f us", rec.Cell.ID, rec.Verdict, rec.Reason, calls,
-			h.Value("turns_read_us"), h.Value("turns_probes_read_us"))
-		for _, f := range h.Probes.Profile.Functions {
-			if strings.Contains(f.Name, "io_") {
-				t.Logf("%v", f.Name)
-			}
-		}
-		packets := h.Value("netstat_ip_in_receives")
-		seen := math.NaN()
+		packets, seen := h.Value("netstat_ip_in_receives"), math.NaN()
 		for _, s := range h.Probes.Stages {
-			t.Logf("%s: %s %v p99 %v", rec.Cell.ID, s.Name, *s.Count, s.P99)
 			if s.Name == "tcp_do_rcv" {
 				seen = *s.Count + *s.Unstamped
 			}
@@ -75,24 +60,14 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 		if !(math.Abs(seen/packets-1) < .02) {
 			t.Errorf("%s: the latency probe saw %.0f packets, the kernel counted %.0f", rec.Cell.ID, seen, packets)
 		}
-		for _, c := range h.Probes.Counters {
-			t.Logf("%s: %s %v", rec.Cell.ID, c.Name, *c.Value)
+		p, busy := h.Probes.Profile, h.Value("cpu_busy_cores")
+		if p.SampledBusyCores == nil || !(math.Abs(*p.SampledBusyCores/busy-1) < .15) || *p.Between == 0 {
+			t.Errorf("%s: samples of %v busy cores, of %.2f, %v between turns", rec.Cell.ID, p.SampledBusyCores, busy,
+				*p.Between)
 		}
-		p := h.Probes.Profile
-		foreign := slices.IndexFunc(p.Functions, func(f results.ProfiledPart) bool {
-			return strings.Contains(f.Name, "io_recv") || strings.Contains(f.Name, "io_uring")
-		})
-		t.Logf("%s: %v samples, %v between turns, sampled %.3f of %.3f cores, reader %.4f", rec.Cell.ID, *p.Samples,
-			*p.Between, *p.SampledBusyCores, h.Value("cpu_busy_cores"), *p.ReaderCores)
-		if (foreign >= 0) != (rec.Cell.RX == "uring") {
-			t.Errorf("%s: function of io_uring: %v", rec.Cell.ID, foreign)
-		}
-		if slices.Contains(rec.Flags, results.FlagProfileDiffers) {
-			t.Errorf("%s: the profile differs from CPU time: %q", rec.Cell.ID, rec.Warnings)
-		}
+		t.Logf("%s: %s %s; %.0f of %s, %.0f packets of %.0f; %.0f samples, %.0f between turns, of %.3f busy cores "+
+			"(%.3f); a reading takes %.0f us, of probes %.0f us", rec.Cell.ID, rec.Verdict, rec.Reason, calls[own], own,
+			seen, packets, *p.Samples, *p.Between, *p.SampledBusyCores, busy, h.Value("turns_read_us"),
+			h.Value("turns_probes_read_us"))
 	}
-}
-
-func window(rec *results.Record) float64 {
-	return float64(rec.Turns.TurnNs) * float64(rec.Turns.Turns) / 1e9
 }

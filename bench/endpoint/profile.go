@@ -227,6 +227,9 @@ func (r *run) profiled(res *wire.EndResult) {
 	h.Probes.Profile.ReaderCores = &p.reader
 	if r.turns != nil {
 		h.Probes.Profile.Between = new(float64(p.between(window)))
+		if c := h.Probes.Profile.SampledBusyCores; c != nil && h.DurationS != nil && *h.DurationS > 0 {
+			*c *= float64(got.WallNs) / 1e9 / *h.DurationS // see [turnReader.scale]
+		}
 	}
 	var b bytes.Buffer
 	if err := got.Pprof(busyNs, p.at).Write(&b); err != nil {
@@ -246,8 +249,8 @@ func (r *run) profiled(res *wire.EndResult) {
 func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *results.Profiled {
 	out := &results.Profiled{Event: p.Event.Name, Hz: p.Hz, Samples: new(float64(p.Samples)),
 		Lost: new(float64(p.Tally.Lost + p.Tally.Left + p.LeftOut))}
-	if ns, ok := p.SampledBusyNs(); ok && h.DurationS != nil && *h.DurationS > 0 {
-		out.SampledBusyCores = new(ns / *h.DurationS / 1e9) // as all cores of a record are
+	if ns, ok := p.SampledBusyNs(); ok && p.WallNs > 0 {
+		out.SampledBusyCores = new(ns / float64(p.WallNs))
 	}
 	kb, packets := 0.0, ipPackets(h.Metrics)
 	if h.Bytes != nil {

@@ -50,14 +50,14 @@ type timetable struct {
 
 // timetable gives n cells their turns: each has the ramp, and then the window, in its turns.
 func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetable {
-	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + unsure, at: make([][]time.Duration, n)}
+	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + o.reads + unsure, at: make([][]time.Duration, n)}
 	t.on = t.settles + o.Turn
 	now := turnsBegin + time.Duration(n)*turnsOpen
 	play := func(rounds int) {
 		for round := range rounds {
 			for _, i := range matrix.ThereAndBack(n, round) {
 				t.at[i] = append(t.at[i], now+t.lead)
-				now += t.lead + t.on + t.drain + turnReads
+				now += t.lead + t.on + t.drain + turnReads + o.reads
 			}
 		}
 		now += turnsRest
@@ -122,6 +122,7 @@ type starting struct {
 	end    wire.EndRef      // at both hosts
 	queues *wire.QueueShare // of the receiver's
 	out    outcome
+	reads  time.Duration // what its ends take to read their probes
 	opened bool
 }
 
@@ -253,6 +254,10 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	window, group := r.Opt.window(all[0].run), all[0].run.Group
 	unsure := time.Duration(r.SUT.UncertaintyNs + r.TG.UncertaintyNs)
 	drain := cmp.Or(r.drains[group], turnDrains)
+	r.Opt.reads = 0
+	for _, x := range open {
+		r.Opt.reads = max(r.Opt.reads, x.reads)
+	}
 	window = r.Opt.refit(len(open), window, drain, unsure)
 	t := r.Opt.timetable(len(open), window, drain, unsure)
 	if !oneClock(r.SUT, r.TG) {
@@ -303,10 +308,11 @@ func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
 		return
 	}
 	*free = append(*free, func() { freeEnd(ctx, r.TG, x.end.End, limit, &out.tgErr) })
-	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.turnSpec(x, stream.TX, addr, cookie), nil); out.tgErr != nil {
+	var other wire.Opened
+	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.turnSpec(x, stream.TX, addr, cookie), &other); out.tgErr != nil {
 		return
 	}
-	x.opened = true
+	x.opened, x.reads = true, time.Duration(max(opened.ReadsNs, other.ReadsNs))
 }
 
 // turnSpec specifies an end that has turns.

@@ -296,10 +296,11 @@ func (a *agent) open(req wire.Request) (any, error) {
 	}
 	a.ends[s.End] = &heldEnd{End: end}
 	a.look(s)
+	opened := wire.Opened{ReadsNs: end.ReadsNs()}
 	if s.Role == stream.RX {
-		return wire.Opened{Addr: end.Addr().String()}, nil
+		opened.Addr = end.Addr().String()
 	}
-	return wire.Opened{}, nil
+	return opened, nil
 }
 
 // startRun answers when the run has ended.

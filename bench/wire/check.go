@@ -166,6 +166,9 @@ func checkDev(name string) error {
 
 // Check refuses a port that is none.
 func (o *Opened) Check() error {
+	if o.ReadsNs < 0 || o.ReadsNs > MostReads.Nanoseconds() {
+		return fmt.Errorf("%d ns to read the probes", o.ReadsNs)
+	}
 	if o.Addr == "" {
 		return nil
 	}

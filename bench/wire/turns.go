@@ -22,6 +22,9 @@ const TurnsNeed = "net.ipv4.tcp_slow_start_after_idle"
 // TurnReads is how long an end has before a turn to read the counters, and as long after it.
 const TurnReads = 2 * time.Millisecond
 
+// MostReads is how long reading probes at an edge of a turn may take.
+const MostReads = time.Second
+
 // EndRef names one of an agent's ends; without it the parameters are of end 0.
 type EndRef struct {
 	End int `json:"end,omitempty"`

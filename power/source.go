@@ -59,6 +59,8 @@ type info struct {
 	Channels []channel
 	// MinInterval is how often it is worth being asked.
 	MinInterval time.Duration
+	// Quick is a source of counters that tells them at once: at the edges of turns it is read there.
+	Quick bool
 	// Uncertainty of a reading is a fraction of it; NaN where nobody says.
 	Uncertainty float64
 	// Averages is over how long the instrument itself averages; 0: not known.

@@ -98,7 +98,8 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 		return false, nil
 	}
 	if rec.Turns != nil {
-		rec.Warnings = append(rec.Warnings, "no power of a log: the run had turns, and a log does not tell whose it was")
+		rec.Warnings = append(rec.Warnings,
+			"no power of a log: the run had turns, and a log does not tell whose it was")
 		return false, nil
 	}
 	var told []string                  // flags of these figures

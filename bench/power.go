@@ -32,8 +32,8 @@ type PowerOptions struct {
 // On reports whether power is measured.
 func (o PowerOptions) On() bool { return len(o.Sources) > 0 || o.Auto || o.Later }
 
-// InTurns refuses to measure power in turns that are too short for any meter, or by a log that comes
-// later. How often a meter measures is found when it is opened.
+// InTurns refuses to measure power in turns that are too short for any meter, or by a log that
+// comes later. How often a meter measures is found when it is opened.
 func (o PowerOptions) InTurns(turn time.Duration) error {
 	logs := slices.IndexFunc(o.Sources, func(s power.Spec) bool { return s.Every(o.Interval) == 0 })
 	switch {

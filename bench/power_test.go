@@ -392,8 +392,8 @@ func TestIntegrationPowerLater(t *testing.T) {
 	}
 }
 
-// Cells that take turns of a second have the power of their own turns: the package draws 10 W, and 8
-// nJ more for each byte that comes in, so that what each cell draws follows from its rate.
+// Cells that take turns of a second have the power of their own turns: the package draws 10 W, and
+// 8 nJ more for each byte that comes in, so that what each cell draws follows from its rate.
 func TestIntegrationPowerInTurns(t *testing.T) {
 	kind.Timed(t)
 	r := newRig(t)

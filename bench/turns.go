@@ -50,7 +50,8 @@ type timetable struct {
 
 // timetable gives n cells their turns: each has the ramp, and then the window, in its turns.
 func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetable {
-	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + o.reads + unsure, at: make([][]time.Duration, n)}
+	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + o.reads + unsure,
+		at: make([][]time.Duration, n)}
 	t.on = t.settles + o.Turn
 	now := turnsBegin + time.Duration(n)*turnsOpen
 	play := func(rounds int) {

@@ -59,7 +59,7 @@ type info struct {
 	Channels []channel
 	// MinInterval is how often it is worth being asked.
 	MinInterval time.Duration
-	// Quick is a source of counters that tells them at once: at the edges of turns it is read there.
+	// Quick is a source of counters that tells them at once: it is read at the edges of turns.
 	Quick bool
 	// Uncertainty of a reading is a fraction of it; NaN where nobody says.
 	Uncertainty float64

@@ -40,7 +40,8 @@ type End struct {
 	probes    *probes
 	profiler  *profiler
 	meters    heldMeters
-	// OnEdge is called when the flow is at its pace in a turn, and at the turn's end; nil: nobody is.
+	// OnEdge is called when the flow is at its pace in a turn, and at the turn's end; nil: nobody
+	// is.
 	OnEdge  func()
 	readsNs int64 // what reading the probes takes at an edge of a turn
 

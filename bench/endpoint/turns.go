@@ -278,7 +278,8 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 		t.res.Unsettled++
 	}
 	half := off - (t.sch.OnNs-t.sch.SettleNs)/2
-	return paced{toNs - fromNs, toNs, power.Window{FromNs: fromNs, ToNs: toNs}, to - from, fromNs > half || toNs > off+late/4}, err
+	return paced{toNs - fromNs, toNs, power.Window{FromNs: fromNs, ToNs: toNs}, to - from,
+		fromNs > half || toNs > off+late/4}, err
 }
 
 // drainLook is how often the flow is looked at while what is under way arrives.
@@ -474,7 +475,8 @@ func (t *turnReader) spansOr(window perf.Span) []perf.Span {
 	if t == nil {
 		return []perf.Span{window}
 	}
-	slices.SortFunc(t.spans, func(a, b perf.Span) int { return cmp.Compare(a.FromNs, b.FromNs) }) // some are booked late
+	// Some are booked late.
+	slices.SortFunc(t.spans, func(a, b perf.Span) int { return cmp.Compare(a.FromNs, b.FromNs) })
 	return t.spans
 }
 

@@ -83,7 +83,8 @@ type TurnsResult struct {
 	// ten turns; those in which it had not by DrainNs count as twice that.
 	DrainedNs int64 `json:"drained_ns"`
 	MeanNs    int64 `json:"mean_ns"` // from rest to rest, a turn that counts
-	// PaceAt are the parts at pace of the turns that count, in their order, where power is measured.
+	// PaceAt are the parts at pace of the turns that count, in their order, where power is
+	// measured.
 	PaceAt []power.Window `json:"pace_at,omitempty"`
 }
 

@@ -26,7 +26,7 @@ func Powercap(t testing.TB, watts float64) string {
 func Mirrored(t testing.TB, watts float64, zones ...string) string {
 	t.Helper()
 	start := time.Now()
-	return Counting(t, func() float64 { return watts * time.Since(start).Seconds() }, zones...)
+	return Counting(t, func() float64 { return watts * time.Now().Sub(start).Seconds() }, zones...)
 }
 
 // Counting makes such a tree whose zones show what joules returns, each millisecond anew.

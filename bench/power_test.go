@@ -448,10 +448,12 @@ func TestPowerTurnsTooShort(t *testing.T) {
 	}
 	r.Runner.Opt.Turn = time.Second
 	began := time.Now()
-	slow := powertest.Counting(t, func() float64 { return 50 * time.Since(began).Truncate(200*time.Millisecond).Seconds() },
-		"package-0")
+	slow := powertest.Counting(t, func() float64 {
+		return 50 * time.Now().Sub(began).Truncate(200*time.Millisecond).Seconds()
+	}, "package-0")
 	err := start("sut:rapl?root=" + slow)
-	if err == nil || !strings.Contains(err.Error(), "only in turns of 2") || !strings.Contains(err.Error(), "use turn: 2s") {
+	if err == nil || !strings.Contains(err.Error(), "only in turns of 2") ||
+		!strings.Contains(err.Error(), "use turn: 2s") {
 		t.Errorf("a counter that counts every 200 ms: %v", err)
 	}
 	if err := start("sut:scpi=" + powertest.Meter(t, 150).Addr); err == nil ||

@@ -11,7 +11,6 @@ import (
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
@@ -94,13 +93,18 @@ func (e *Experiment) mayBegin() error {
 	return e.vacant()
 }
 
-// turnsFit refuses turns with what is measured over whole runs.
+// turnsFit refuses turns that are too short for what is measured in them.
 func (e *Experiment) turnsFit() error {
-	if e.Spec.TurnLength() == 0 || !e.Power.On() {
+	usual := e.Spec.TurnLength()
+	if usual == 0 {
 		return nil
 	}
-	return &fault.Error{Op: "power cannot be measured in turns: no instrument tells whose turn it was",
-		How: "use order: blocks, or measure no power (--power '')"}
+	for i := range e.Spec.Cells {
+		if err := e.Power.InTurns(e.Spec.Cells[i].TurnLength(usual)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // vacant refuses a folder that has results, where a new journal is to be begun.

@@ -50,7 +50,8 @@ type timetable struct {
 
 // timetable gives n cells their turns: each has the ramp, and then the window, in its turns.
 func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetable {
-	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + o.reads + unsure, at: make([][]time.Duration, n)}
+	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + o.reads + unsure,
+		at: make([][]time.Duration, n)}
 	t.on = t.settles + o.Turn
 	now := turnsBegin + time.Duration(n)*turnsOpen
 	play := func(rounds int) {
@@ -150,11 +151,13 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 	rests := r.resting()
 	var before *[2]wire.Rest
 	if ready {
+		r.Power.before(ctx, ps[0].Warmup)
 		before = rests.before(ctx, ps[0].Warmup)
 		r.flowTogether(ctx, all, recs)
 	}
 	noteSplit(all)
-	rested := false
+	var outs []outcome
+	window := false // one was measured, and so is the rest after it
 	for i := range all {
 		x, rec := &all[i], &recs[i]
 		x.out.calledOff = context.Cause(ctx)
@@ -162,12 +165,14 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 		r.env.mark(rec, x.run.Cell)
 		judge.Conclude(rec)
 		markPace(rec, x.run)
-		if !rested && rests != nil && !rec.Warmup && x.out.sut.ToNs != 0 {
-			rests.rest(ctx)
-			rested = true
-		}
-		if rested {
-			rests.fill(rec, before)
+		window = window || !rec.Warmup && x.out.sut.ToNs != 0
+		outs = append(outs, x.out)
+	}
+	r.Power.after(ctx, recs, outs, r.Opt.IdleDrift)
+	if rests != nil && window {
+		rests.rest(ctx)
+		for i := range recs {
+			rests.fill(&recs[i], before)
 		}
 	}
 	warnBuffers(recs)

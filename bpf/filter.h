@@ -25,7 +25,7 @@ struct {
 	__type(value, __u32);
 } cgroups SEC(".maps");
 
-/* Local port of the flow whose turn it is; 0: of none, and nothing matches. User space changes it. */
+/* Local port of the flow whose turn it is, as user space says; 0: of none, and nothing matches. */
 volatile __u16 turn_port;
 
 #define only_ports (only_local_port || only_remote_port || only_port || by_turns)

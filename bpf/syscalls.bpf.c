@@ -12,7 +12,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 volatile __u32 window; /* since when min and max count; user space counts it up */
 volatile __u64 since;  /* CLOCK_MONOTONIC, ns: of a call that began before, only what is left counts */
 
-/* Threads whose calls do not count when they return, by the end of their id in the process's PID namespace. */
+/* Threads whose calls do not count when they return, by the end of their id in the process's PID
+ * namespace. */
 #define LEFT 4096
 
 volatile const __u32 leaves; /* 1: there may be some */

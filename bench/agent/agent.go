@@ -294,6 +294,9 @@ func (a *agent) open(req wire.Request) (any, error) {
 	if a.ends == nil {
 		a.ends = map[int]*heldEnd{}
 	}
+	if s.Shares && a.power != nil {
+		end.OnEdge = a.power.Now
+	}
 	a.ends[s.End] = &heldEnd{End: end}
 	a.look(s)
 	opened := wire.Opened{ReadsNs: end.ReadsNs()}

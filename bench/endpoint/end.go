@@ -40,7 +40,10 @@ type End struct {
 	probes    *probes
 	profiler  *profiler
 	meters    heldMeters
-	readsNs   int64 // what reading the probes takes at an edge of a turn
+	// OnEdge is called when the flow is at its pace in a turn, and at the turn's end; nil: nobody
+	// is.
+	OnEdge  func()
+	readsNs int64 // what reading the probes takes at an edge of a turn
 
 	workers   []*worker // in the order in which they were begun
 	attaching sync.Mutex
@@ -177,6 +180,13 @@ func (e *End) open() (err error) {
 	m := openMeters(e.spec)
 	e.meters.hold(m)
 	return m.fitTurns(e.spec)
+}
+
+// edge tells who measures power that a part of a turn begins or ends.
+func (e *End) edge() {
+	if e.OnEdge != nil {
+		e.OnEdge()
+	}
 }
 
 // ReadsNs returns how long an end with turns has to be given to read its probes at an edge of one.

@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
 )
@@ -177,6 +178,9 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 			t.sum.Add(t.cpu, before, after)
 			t.probed.add(new(seenBetween(&probed, &seen)))
 			t.spans = append(t.spans, span)
+			if t.run.end.OnEdge != nil {
+				t.res.PaceAt = append(t.res.PaceAt, pace.at)
+			}
 			t.sum.Missed += missed
 			t.keep(from, to)
 			t.cpu.Done(before, after)
@@ -249,6 +253,7 @@ func (t *turnReader) keep(from, to []stream.Counters) {
 type paced struct {
 	ns    int64
 	toNs  int64
+	at    power.Window
 	bytes uint64
 	late  bool // its edges were read so
 }
@@ -261,9 +266,11 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 		return p, err
 	}
 	from, fromNs := t.read1()
+	t.run.end.edge()
 	watch := t.watch()
 	off, late := at+t.sch.OnNs, min(lateRead.Nanoseconds(), (t.sch.OnNs-t.sch.SettleNs)/4)
 	err = t.napUntil(ctx, off-late)
+	t.run.end.edge()
 	to, toNs := t.read1()
 	t.looked(watch)
 	t.run.tcp.Draw()
@@ -271,7 +278,8 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 		t.res.Unsettled++
 	}
 	half := off - (t.sch.OnNs-t.sch.SettleNs)/2
-	return paced{toNs - fromNs, toNs, to - from, fromNs > half || toNs > off+late/4}, err
+	return paced{toNs - fromNs, toNs, power.Window{FromNs: fromNs, ToNs: toNs}, to - from,
+		fromNs > half || toNs > off+late/4}, err
 }
 
 // drainLook is how often the flow is looked at while what is under way arrives.
@@ -467,7 +475,8 @@ func (t *turnReader) spansOr(window perf.Span) []perf.Span {
 	if t == nil {
 		return []perf.Span{window}
 	}
-	slices.SortFunc(t.spans, func(a, b perf.Span) int { return cmp.Compare(a.FromNs, b.FromNs) }) // some are booked late
+	// Some are booked late.
+	slices.SortFunc(t.spans, func(a, b perf.Span) int { return cmp.Compare(a.FromNs, b.FromNs) })
 	return t.spans
 }
 
@@ -479,6 +488,7 @@ func (t *turnReader) result() *wire.TurnsResult {
 	res := t.res
 	if res.Turns > 0 {
 		res.MeanNs = t.sum.WallNs() / int64(max(res.Turns-res.LeftOut, 1))
+		slices.SortFunc(res.PaceAt, func(a, b power.Window) int { return cmp.Compare(a.FromNs, b.FromNs) })
 		all := slices.Sorted(slices.Values(t.drained))
 		res.DrainedNs = all[len(all)*9/10]
 	}

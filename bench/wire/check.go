@@ -183,6 +183,9 @@ func (s *PowerSource) Check() error {
 	if s.Name == "" {
 		return errors.New("a source without a name")
 	}
+	if s.PeriodNs < 0 || s.PeriodNs > mostNs {
+		return fmt.Errorf("source %s has a new value every %d ns", s.Name, s.PeriodNs)
+	}
 	return checkScope(string(s.Scope))
 }
 

@@ -214,8 +214,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Of several spans, each has the samples from its beginning to before its end, and what lies between
-// them is nobody's.
+// Of several spans, each has the samples from its beginning to before its end, and what lies
+// between them is nobody's.
 func TestWithin(t *testing.T) {
 	var data []byte
 	for _, at := range []uint64{5, 10, 19, 20, 25, 30, 39, 40} {

@@ -435,6 +435,17 @@ func meanSD(all []float64) (mean, sd float64) {
 // share: then it says that it missed its pace, and the cells at capacity beside it show why.
 func TestIntegrationPaceInTurns(t *testing.T) {
 	kind.Timed(t)
+	for range 3 {
+		if paceInTurns(t) || t.Failed() {
+			return
+		}
+	}
+	t.Error("something else disturbed each start, or slowed it down")
+}
+
+// paceInTurns makes the calibration and two starts, and reports whether any cell held its pace.
+func paceInTurns(t *testing.T) bool {
+	t.Helper()
 	r := newRig(t)
 	s := sharesSpec(t, "name: x\norder: turns\nturn: 20ms\nduration: 1s\nramp_up: 40ms\nrepetitions: 2\n"+
 		"factors: {rx: [tcp, uring], tx: tcp, pace: [none, 50%], message: 1M, touch: none}\n")
@@ -450,7 +461,8 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 	}
 	of := results.Calibrate(recs)
 	if of == nil {
-		t.Fatalf("no calibrating start was left alone: %s", recs[0].Reason)
+		t.Logf("no calibrating start was left alone: %s", recs[0].Reason)
+		return false
 	}
 	least := map[int64]float64{} // of each start: the rate of its slowest cell at capacity, Gbit/s
 	for i := range recs {
@@ -490,9 +502,7 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 			told++
 		}
 	}
-	if told == 0 {
-		t.Error("something else disturbed each start")
-	}
+	return told > 0
 }
 
 // heldPace reports whether a run kept to its pace, of which a cell at capacity beside it had so

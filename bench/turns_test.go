@@ -435,16 +435,18 @@ func meanSD(all []float64) (mean, sd float64) {
 // share: then it says that it missed its pace, and the cells at capacity beside it show why.
 func TestIntegrationPaceInTurns(t *testing.T) {
 	kind.Timed(t)
-	for range 3 {
-		if paceInTurns(t) || t.Failed() {
-			return
-		}
+	held, missed := paceInTurns(t)
+	for try := 1; try < 3 && held == 0 && missed > 0 && !t.Failed(); try++ {
+		held, missed = paceInTurns(t)
 	}
-	t.Error("something else disturbed each start, or slowed it down")
+	if held == 0 {
+		t.Errorf("something else disturbed each start, or slowed it down: %d runs missed their pace", missed)
+	}
 }
 
-// paceInTurns makes the calibration and two starts, and reports whether any cell held its pace.
-func paceInTurns(t *testing.T) bool {
+// paceInTurns makes the calibration and two starts, and returns how many runs held their pace, and
+// how many missed it because the machine was slower than in the calibration.
+func paceInTurns(t *testing.T) (held, missed int) {
 	t.Helper()
 	r := newRig(t)
 	s := sharesSpec(t, "name: x\norder: turns\nturn: 20ms\nduration: 1s\nramp_up: 40ms\nrepetitions: 2\n"+
@@ -461,8 +463,7 @@ func paceInTurns(t *testing.T) bool {
 	}
 	of := results.Calibrate(recs)
 	if of == nil {
-		t.Logf("no calibrating start was left alone: %s", recs[0].Reason)
-		return false
+		t.Fatalf("no calibrating start was left alone: %s", recs[0].Reason)
 	}
 	least := map[int64]float64{} // of each start: the rate of its slowest cell at capacity, Gbit/s
 	for i := range recs {
@@ -473,7 +474,7 @@ func paceInTurns(t *testing.T) bool {
 			}
 		}
 	}
-	share, told := of.Share(50), 0
+	share := of.Share(50)
 	for _, rec := range recs {
 		t.Logf("%s, start %d: %.4g of %.4g Gbit/s, %s %s", rec.Cell.ID, rec.Rep, gbpsOf(&rec),
 			float64(rec.Cell.PaceBitsPS)/1e9, rec.Verdict, rec.Reason)
@@ -498,11 +499,15 @@ func paceInTurns(t *testing.T) bool {
 		if (rec.SUT.Delivery != nil) != paced || slices.Contains(rec.Flags, results.FlagOffPace) != rec.OffPace() {
 			t.Errorf("%s: delivery %+v, flags %v", rec.Cell.ID, rec.SUT.Delivery, rec.Flags)
 		}
-		if paced && heldPace(t, &rec, share, least[rec.StartUTCNs]) {
-			told++
+		switch {
+		case !paced:
+		case heldPace(t, &rec, share, least[rec.StartUTCNs]):
+			held++
+		default:
+			missed++
 		}
 	}
-	return told > 0
+	return held, missed
 }
 
 // heldPace reports whether a run kept to its pace, of which a cell at capacity beside it had so

@@ -334,8 +334,8 @@ func (p preview) time(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	if n := s.countRenewals(planned); n > 0 && s.Renewal > 0 {
-		fmt.Fprintf(w, "in it, %v to start the agents anew, %s\n", (time.Duration(n) * s.Renewal).Round(100*time.Millisecond),
-			counted(n, "time", "times"))
+		fmt.Fprintf(w, "in it, %v to start the agents anew, %s\n",
+			(time.Duration(n) * s.Renewal).Round(100*time.Millisecond), counted(n, "time", "times"))
 	}
 	if l := p.spec.Lengths; l != nil {
 		other := plan.OtherTurns(p.spec.Cells)

@@ -435,6 +435,19 @@ func meanSD(all []float64) (mean, sd float64) {
 // share: then it says that it missed its pace, and the cells at capacity beside it show why.
 func TestIntegrationPaceInTurns(t *testing.T) {
 	kind.Timed(t)
+	held, missed := paceInTurns(t)
+	for try := 1; try < 3 && held == 0 && missed > 0 && !t.Failed(); try++ {
+		held, missed = paceInTurns(t)
+	}
+	if held == 0 {
+		t.Errorf("something else disturbed each start, or slowed it down: %d runs missed their pace", missed)
+	}
+}
+
+// paceInTurns makes the calibration and two starts, and returns how many runs held their pace, and
+// how many missed it because the machine was slower than in the calibration.
+func paceInTurns(t *testing.T) (held, missed int) {
+	t.Helper()
 	r := newRig(t)
 	s := sharesSpec(t, "name: x\norder: turns\nturn: 20ms\nduration: 1s\nramp_up: 40ms\nrepetitions: 2\n"+
 		"factors: {rx: [tcp, uring], tx: tcp, pace: [none, 50%], message: 1M, touch: none}\n")
@@ -461,7 +474,7 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 			}
 		}
 	}
-	share, told := of.Share(50), 0
+	share := of.Share(50)
 	for _, rec := range recs {
 		t.Logf("%s, start %d: %.4g of %.4g Gbit/s, %s %s", rec.Cell.ID, rec.Rep, gbpsOf(&rec),
 			float64(rec.Cell.PaceBitsPS)/1e9, rec.Verdict, rec.Reason)
@@ -486,13 +499,15 @@ func TestIntegrationPaceInTurns(t *testing.T) {
 		if (rec.SUT.Delivery != nil) != paced || slices.Contains(rec.Flags, results.FlagOffPace) != rec.OffPace() {
 			t.Errorf("%s: delivery %+v, flags %v", rec.Cell.ID, rec.SUT.Delivery, rec.Flags)
 		}
-		if paced && heldPace(t, &rec, share, least[rec.StartUTCNs]) {
-			told++
+		switch {
+		case !paced:
+		case heldPace(t, &rec, share, least[rec.StartUTCNs]):
+			held++
+		default:
+			missed++
 		}
 	}
-	if told == 0 {
-		t.Error("something else disturbed each start")
-	}
+	return held, missed
 }
 
 // heldPace reports whether a run kept to its pace, of which a cell at capacity beside it had so
@@ -515,9 +530,11 @@ func heldPace(t *testing.T, rec *results.Record, pace int, beside float64) bool 
 		}
 		return false
 	}
-	if math.Abs(off) > within {
-		t.Errorf("%s: %g Gbit/s at a pace of %d, and %.4g at capacity beside it", rec.Cell.ID, *rec.SUT.ThroughputGbps,
-			pace, beside)
+	// What was due in turns that are left out is sent in those that count.
+	left := rec.SUT.Value("turns_left_out")
+	if off < -within || off > within+left/(float64(rec.Turns.Turns)-left) {
+		t.Errorf("%s: %g Gbit/s at a pace of %d, and %.4g at capacity beside it; %.0f turns are left out", rec.Cell.ID,
+			*rec.SUT.ThroughputGbps, pace, beside, left)
 	}
 	// Of a piece in 500 us of the turns, and its time is of the turns alone.
 	if d.Count < 1500 || d.Count > 3500 || *d.P50Us > 5e3 {

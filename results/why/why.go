@@ -189,7 +189,8 @@ func explainEnd(c *compare.Couple, role ends.Role, metrics bool, together float6
 // test gives classes and counters their verdicts. They are one family, of as many as the runs can
 // tell apart at all: the classes with the most time, then the counters in their order. How much
 // time a class has in both cells together says nothing of its difference, so that choosing by it
-// makes none. Where the two took turns, pairs are within starts if they can tell all apart by these.
+// makes none. Where the two took turns, pairs are within starts if they can tell all apart by
+// these.
 func (e *End) test() {
 	slices.SortStableFunc(e.Classes, func(x, y Line) int { return cmp.Compare(y.A+y.B, x.A+x.B) })
 	level := stat.Alpha / (float64(len(e.Classes)+len(e.Counters)) * e.together)

@@ -176,7 +176,8 @@ func checkZeroCopy(t *testing.T, r results.Record) {
 	if *h.TotalBytes < 2*turnsArea {
 		t.Errorf("%s: %d bytes do not show that buffers come back", name, *h.TotalBytes)
 	}
-	if got, freed := ofFlows(h, "devmem_tokens_received"), ofFlows(h, "devmem_tokens_freed"); !slices.Equal(got, freed) {
+	got, freed := ofFlows(h, "devmem_tokens_received"), ofFlows(h, "devmem_tokens_freed")
+	if !slices.Equal(got, freed) {
 		t.Errorf("%s: %v fragments received, %v given back", name, got, freed)
 	}
 	if n := ofFlows(h, "zcrx_uncounted_copied_bytes"); slices.ContainsFunc(n, func(v float64) bool { return v > 0 }) {
@@ -358,8 +359,8 @@ func (s turnsSeen) starts(queues []int) (all [][]turnsLook) {
 }
 
 // check holds what was seen against what turns are: each start has its queues from its beginning to
-// its end, of the queues of two modes only those of one receive at a time, and the threads of a mode
-// sleep in others' turns.
+// its end, of the queues of two modes only those of one receive at a time, and the threads of a
+// mode sleep in others' turns.
 func (s turnsSeen) check(t *testing.T, recs []results.Record) {
 	t.Helper()
 	of := map[string][]int{} // queues of a mode
@@ -452,8 +453,8 @@ func checkAsleep(t *testing.T, looks []turnsLook, rx string, queues []int) {
 		}
 		if perLook := float64(idle) / float64(max(off, 1)); off > 0 && perLook <= signals &&
 			float64(on)/float64(own) >= more*perLook {
-			t.Logf("%s: its thread slept %d times in %d looks of its turns, and %d times in %d of others'", rx, on, own, idle,
-				off)
+			t.Logf("%s: its thread slept %d times in %d looks of its turns, and %d times in %d of others'", rx, on, own,
+				idle, off)
 			found++
 			continue
 		}

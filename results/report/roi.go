@@ -412,10 +412,13 @@ func (c roiCell) RankText() string {
 	return fmt.Sprint(c.Rank)
 }
 
-// CPUFigures, PowerFigures and NetFigures are those by one cost, for the page.
-func (c roiCell) CPUFigures() []string   { return c.Figures(results.CostCPU) }
-func (c roiCell) PowerFigures() []string { return c.Figures(results.CostPower) }
-func (c roiCell) NetFigures() []string   { return c.Figures(results.CostNetPower) }
+// CPUFigures are those by CPUs, for the page.
+func (c roiCell) CPUFigures() []string { return c.Figures(results.CostCPU) }
+
+// PowerRows are those by watts, in the order of [roi.PowerKinds].
+func (c roiCell) PowerRows() [][]string {
+	return [][]string{c.Figures(results.CostPower), c.Figures(results.CostNetPower)}
+}
 
 // PowerKinds names the kinds of watts, for the page.
 func (*roi) PowerKinds() []string { return []string{"gross", "net"} }

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -334,6 +335,6 @@ func (f *decideFlags) sayNext(cmd *cobra.Command, compare bool, dev string) {
 		width = max(width, len(x[0]))
 	}
 	for _, x := range steps {
-		fmt.Fprintf(w, "  %-*s  %s\n", width, x[0], x[1])
+		screen.Line(w, fmt.Sprintf("  %-*s  ", width, x[0]), "      ", x[1])
 	}
 }

@@ -3,15 +3,16 @@
 package why
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -30,13 +31,12 @@ func (r *Result) Table(w io.Writer) error {
 		}
 	}
 	for _, line := range r.Remarks {
-		io.WriteString(w, plaintext.Wrap("note: ", "  ", plaintext.Line(line)))
+		screen.Text(w, "note: ", "  ", plaintext.Line(line))
 	}
-	text := "\n"
+	_, err := fmt.Fprintln(w)
 	for _, line := range r.Method() {
-		text += plaintext.Wrap("", "  ", line)
+		err = errors.Join(err, screen.Text(w, "", "  ", line))
 	}
-	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -85,14 +85,15 @@ func (e *End) inTurns() bool {
 }
 
 func (e *End) table(w io.Writer, r *Result) error {
-	fmt.Fprintf(w, "\nwhy, %s: %s\nbusy CPU time in ns per kB (1000 bytes) of payload, by class; profiled by %s, "+
-		"%d+%d runs%s\n", e.Role.Label(), plaintext.Line(r.Title()),
-		plaintext.Line(e.Event), len(e.RunsA), len(e.RunsB), levelText(&e.CPU.Shift))
+	fmt.Fprintln(w)
+	screen.Line(w, "why, "+e.Role.Label()+": ", "  ", plaintext.Line(r.Title()))
+	screen.Line(w, "", "  ", fmt.Sprintf("busy CPU time in ns per kB (1000 bytes) of payload, by class; profiled by "+
+		"%s, %d+%d runs%s", plaintext.Line(e.Event), len(e.RunsA), len(e.RunsB), levelText(&e.CPU.Shift)))
 	if err := e.classTable(w); err != nil {
 		return err
 	}
 	for _, line := range e.Sentences() {
-		fmt.Fprintln(w, plaintext.Line(line))
+		screen.Line(w, "", "  ", plaintext.Line(line))
 	}
 	if err := e.functionTable(w); err != nil {
 		return err
@@ -111,11 +112,9 @@ func levelText(s *stat.Shift) string {
 }
 
 func (e *End) classTable(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "class\tA\tB\tB-A\t95 % interval\tof the difference\tp")
-	row := func(name string, fields []string) {
-		fmt.Fprintf(tw, "%s\t%s\n", plaintext.Line(name), strings.Join(fields, "\t"))
-	}
+	t := screen.Aligned("<<<<<<<")
+	t.Head("class", "A", "B", "B-A", "95 % interval", "of the difference", "p")
+	row := func(name string, fields []string) { t.Row(append([]string{plaintext.Line(name)}, fields...)...) }
 	row("CPU, all classes", e.CPU.Fields(true))
 	shown, vague := e.Shown()
 	for i := range shown {
@@ -130,7 +129,7 @@ func (e *End) classTable(w io.Writer) error {
 	for i := range vague {
 		row("  of it "+vague[i].Name, vague[i].Fields(true))
 	}
-	return tw.Flush()
+	return t.Write(w)
 }
 
 // Shown selects the classes that differ beyond doubt: those that name a cause, and those that do
@@ -219,13 +218,13 @@ func (e *End) functionTable(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "function, own time\tA\tB\tB-A\t95 % interval\tof the difference\tp\twhere\tclass")
+	t := screen.Aligned("<<<<<<<<<")
+	t.Head("function, own time", "A", "B", "B-A", "95 % interval", "of the difference", "p", "where", "class")
 	for _, f := range shown[:min(len(shown), shownFunctions)] {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", plaintext.Line(f.Name), strings.Join(f.Fields(true), "\t"),
-			plaintext.Line(f.Where), plaintext.Line(f.Class))
+		t.Row(slices.Concat([]string{plaintext.Line(f.Name)}, f.Fields(true),
+			[]string{plaintext.Line(f.Where), plaintext.Line(f.Class)})...)
 	}
-	err := tw.Flush()
+	err := t.Write(w)
 	if n := len(shown) - shownFunctions; n > 0 {
 		fmt.Fprintf(w, "and %d more (--json has all)\n", n)
 	}
@@ -238,13 +237,13 @@ func (e *End) counterTable(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "counted\tunit\tA\tB\tB-A\t95 % interval\tB/A\tp")
+	t := screen.Aligned("<<<<<<<<")
+	t.Head("counted", "unit", "A", "B", "B-A", "95 % interval", "B/A", "p")
 	for i := range shown {
 		c := &shown[i]
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", plaintext.Line(c.Name), c.Unit, strings.Join(c.CounterFields(), "\t"))
+		t.Row(append([]string{plaintext.Line(c.Name), c.Unit}, c.CounterFields()...)...)
 	}
-	return tw.Flush()
+	return t.Write(w)
 }
 
 // CounterFields formats A, B, B-A, its interval, B/A and p.

@@ -169,16 +169,6 @@ func (m *Memory) explain(err error) error {
 	return &fault.Error{Op: m.name, Err: fmt.Errorf("%w%s", err, words), How: fault.Fix(err)}
 }
 
-// Alive reports whether the program still runs.
-func (m *Memory) Alive() bool {
-	select {
-	case <-m.over:
-		return false
-	default:
-		return true
-	}
-}
-
 // Close ends the program, which frees its memory. The dmabuf's descriptor stays.
 func (m *Memory) Close() error {
 	var err error

@@ -58,8 +58,10 @@ func (s *Sender) open(opt stream.Options) (err error) {
 	if err := s.fill(opt.MessageBytes); err != nil {
 		return err
 	}
-	s.binding, err = s.dev.BindTX(s.mem.FD)
-	return err
+	if s.binding, err = s.dev.BindTX(s.mem.FD); err != nil {
+		return err
+	}
+	return s.mem.Stays()
 }
 
 // fill writes the payload, by the device's copy where the CPU does not reach the memory.

@@ -50,6 +50,7 @@ func (m *Memory) fromDRM(path string) error {
 		}
 		return remedy.Error(remedy.DRMOpen, op+": open "+path, err, on)
 	}
+	m.node = node
 	m.Closes(func() error { return unix.Close(node.fd) })
 	handle, own, call, errno := m.create(node)
 	if errno != 0 {
@@ -136,4 +137,51 @@ func placeOfDRM(rdev uint64) string {
 		return ""
 	}
 	return filepath.Base(to)
+}
+
+// Stays checks, after a NIC was bound, that memory of a device still lies there: amdgpu_dma_buf_pin
+// moves it into the host's for a NIC that is attached as net/core/devmem.c does, and the run would be
+// one into the host's memory. The driver tells (Documentation/gpu/drm-usage-stats.rst); one that does
+// not is believed.
+func (m *Memory) Stays() error {
+	if m.node == nil || m.Place == "" {
+		return nil
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", m.node.fd))
+	if err != nil {
+		return fmt.Errorf("where the memory of %s lies: %w", m.Place, err)
+	}
+	if there, told := onDevice(string(b)); told && there < m.Size {
+		return &fault.Error{Op: fmt.Sprintf("the memory of %s was moved into the host's when the NIC was bound: %d bytes "+
+			"of %d are on the device", m.Place, there, m.Size),
+			How: "use a kernel whose driver leaves it there for a NIC (docs/memory.md), or --area heap for the host's memory"}
+	}
+	return nil
+}
+
+// onDevice adds up the memory of a node's file that is on the device, as a driver tells of it: in
+// regions named vram of amdgpu and xe, local of i915.
+func onDevice(fdinfo string) (bytes int64, told bool) {
+	for line := range strings.Lines(fdinfo) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		region, is := strings.CutPrefix(key, "drm-resident-")
+		if !is {
+			region, is = strings.CutPrefix(key, "drm-memory-") // amdgpu before 6.13
+			is = is && !strings.Contains(fdinfo, "drm-resident-")
+		}
+		if !is || !strings.HasPrefix(region, "vram") && !strings.HasPrefix(region, "local") {
+			continue
+		}
+		var n int64
+		unit := ""
+		if _, err := fmt.Sscanf(strings.TrimSpace(value)+" B", "%d %s", &n, &unit); err != nil {
+			continue
+		}
+		told = true
+		bytes += n * map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20}[unit]
+		if unit == "B" {
+			bytes += n
+		}
+	}
+	return bytes, told
 }

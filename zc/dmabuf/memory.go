@@ -30,6 +30,7 @@ type Memory struct {
 	Plain bool   // the CPU's view needs no DMA_BUF_IOCTL_SYNC
 
 	closers  []func() error
+	node     *drmNode                              // that it was made by
 	syncs    func(fd int, flags uint64) unix.Errno // nil: the kernel's; of tests
 	replayed bool                                  // a record answers (package tape): there is no memory
 }

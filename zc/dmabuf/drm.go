@@ -50,8 +50,13 @@ func (m *Memory) fromDRM(path string) error {
 		}
 		return remedy.Error(remedy.DRMOpen, op+": open "+path, err, on)
 	}
-	m.node = node
 	m.Closes(func() error { return unix.Close(node.fd) })
+	return m.fromNode(node, rdev, op, on)
+}
+
+// fromNode makes the memory by an open node.
+func (m *Memory) fromNode(node *drmNode, rdev uint64, op string, on remedy.On) error {
+	m.node = node
 	handle, own, call, errno := m.create(node)
 	if errno != 0 {
 		return remedy.Error(remedy.DRMCreate, op+": ioctl "+call, errno, on)

@@ -28,7 +28,7 @@ var drms = Provider{Name: "drm", Arg: ":PATH", Help: "a graphics driver's buffer
 		}
 		return nil
 	},
-	Open: newDRM}
+	Have: haveDRM, Open: newDRM}
 
 // newDRM makes memory of a graphics driver, which the CPU sees where the driver lets it.
 func newDRM(path string, size int) (*Memory, error) {

@@ -110,7 +110,7 @@ var placeholders = map[string]string{
 	"source": "SOURCE",
 	"probe":  "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE",
 	"layout":    "LAYOUT",
-	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "touch": "HOW", "netns": "NETNS",
+	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "tx-area": "KIND", "touch": "HOW", "netns": "NETNS",
 	"record": "FILE",
 	"replay": "FILE", "flame": "FILE", "folded": "FILE", "csv": "FILE", "cache": "DIR", "kernel": "KERNEL",
 	"metric": "COLUMN",

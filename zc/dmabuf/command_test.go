@@ -116,3 +116,16 @@ func TestFind(t *testing.T) {
 		t.Error("which run programs")
 	}
 }
+
+// What the kernel says of memory that it does not give a NIC has words and a fix; what it says of
+// anything else is left to others.
+func TestRefusedByNIC(t *testing.T) {
+	m := &Memory{FD: -1, Place: "0000:41:00.0"}
+	for ack, want := range map[string]string{"Failed to bind dmabuf to device": "at 0000:41:00.0 does not let this NIC attach",
+		"Failed to map dmabuf attachment": "has no address of the memory", "tcp-data-split is disabled": ""} {
+		if why, fix := m.Refused(ack); !strings.Contains(why, want) || (why == "") != (want == "") ||
+			(fix == "") != (want == "") {
+			t.Errorf("%s: %q, %q", ack, why, fix)
+		}
+	}
+}

@@ -84,10 +84,10 @@ func program(how string) int {
 	case "negative":
 		return answer("dmabuf 1048576 -4096 0 -", 0)
 	case "hangs":
-		time.Sleep(time.Hour)
+		unix.Pause()
 	case "closes":
 		unix.Close(FD)
-		time.Sleep(time.Hour)
+		unix.Pause()
 	}
 	if err := Serve(FD, create); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -172,7 +172,6 @@ func TestNotHandedOver(t *testing.T) {
 		"nothing": "with 0 descriptors", "two": "more than one descriptor", "negative": "not the protocol",
 		"small": "asked for 1048576 bytes", "hangs": "did not answer \"memory 1 1048576\" within 300ms", "closes": "it closed descriptor 3",
 	} {
-		begun := time.Now()
 		m, err := start(t, how)
 		if err == nil {
 			t.Errorf("%s: %+v", how, m.Offer)
@@ -181,9 +180,6 @@ func TestNotHandedOver(t *testing.T) {
 		if !strings.HasPrefix(err.Error(), "fd:"+how+": ") || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error()+fault.Fix(err), "\x1b") {
 			t.Errorf("%s: %v, want %q", how, err, want)
-		}
-		if took := time.Since(begun); took > 5*time.Second {
-			t.Errorf("%s: it took %v", how, took)
 		}
 		if how == "refuses" && !strings.HasPrefix(fault.Fix(err), "look at nvidia-smi") {
 			t.Errorf("its fix is lost: %q", fault.Fix(err))

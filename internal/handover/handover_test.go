@@ -128,7 +128,8 @@ func TestHandedOver(t *testing.T) {
 	}
 	for _, c := range [][2]int{{0, 1 << 20}, {17, 4096}, {1<<20 - 1, 1}, {5, 0}} {
 		got := make([]byte, c[1])
-		if n, err := m.ReadAt(got, int64(c[0])); n != len(got) || err != nil || !bytes.Equal(got, want[c[0]:c[0]+c[1]]) {
+		if n, err := m.ReadAt(got, int64(c[0])); n != len(got) || err != nil ||
+			!bytes.Equal(got, want[c[0]:c[0]+c[1]]) {
 			t.Errorf("%d bytes at %d: %d, %v", c[1], c[0], n, err)
 		}
 	}
@@ -170,7 +171,8 @@ func TestNotHandedOver(t *testing.T) {
 		"exits": `it ended: exit status 3: no driver`, "ends well": "it ended without handing over memory",
 		"refuses": "no GPU of that name", "garbage": "not the protocol of docs/memory.md",
 		"nothing": "with 0 descriptors", "two": "more than one descriptor", "negative": "not the protocol",
-		"small": "asked for 1048576 bytes", "hangs": "did not answer \"memory 1 1048576\" within 300ms", "closes": "it closed descriptor 3",
+		"small": "asked for 1048576 bytes", "hangs": "did not answer \"memory 1 1048576\" within 300ms",
+		"closes": "it closed descriptor 3",
 	} {
 		m, err := start(t, how)
 		if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/zcbench/zcbench/plan"
 )
 
-// The reference experiment has memory as a factor that is off: without the # it is on, for the modes
-// whose memory it is, and not where payload is read.
+// The reference experiment has memory as a factor that is off: without the # it is on, for the
+// modes whose memory it is, and not where payload is read.
 func TestBattleMemory(t *testing.T) {
 	const name = "../../experiments/battle-of-the-zcs.yaml"
 	text, err := os.ReadFile(name)

@@ -71,8 +71,9 @@ func (m *Memory) Whole() bool {
 
 // NotWhole refuses memory that is a part of its dmabuf.
 func NotWhole(m *Memory) error {
-	return &fault.Error{Op: fmt.Sprintf("the memory is %d bytes at %d of a larger dmabuf, and a NIC would be given all "+
-		"of that to write into", m.Size, m.Offset),
+	return &fault.Error{Op: fmt.Sprintf(
+		"the memory is %d bytes at %d of a larger dmabuf, and a NIC would be given all "+
+			"of that to write into", m.Size, m.Offset),
 		How: "export the memory as a dmabuf of its own (of GPUs: a larger --area-size, in whole pages of the device)"}
 }
 

@@ -65,6 +65,11 @@ func (b *Brief) OpenMeans() string {
 	return "open: not decided. An interval is of its pair alone, and verdicts hold for all together."
 }
 
+// inGbps reports whether each rate of the table is in Gbit/s.
+func inGbps(rows [][]string) bool {
+	return !slices.ContainsFunc(rows, func(r []string) bool { return r[1] != none && !strings.HasSuffix(r[1], " Gbit/s") })
+}
+
 // longCell is how wide the column of cells is at most; longer names have a line of their own.
 const longCell = 32
 
@@ -72,13 +77,19 @@ func writeTable(b *screen.Writer, rows [][]string) {
 	above := []string{"", "", "CPU s/GB", "CPU s/GB", "", ""}
 	if b.Columns() > 0 {
 		t := screen.Aligned("<>>><<")
+		heads, unit := Columns, ""
+		if inGbps(rows) { // the unit of all takes less room as a heading
+			unit, heads = " Gbit/s", slices.Clone(Columns)
+			above[1], heads[1] = heads[1], strings.TrimSpace(unit)
+		}
 		t.Head(above...)
-		t.Head(Columns...)
+		t.Head(heads...)
 		for _, r := range rows {
 			cells := make([]string, len(r))
 			for i, f := range r {
 				cells[i] = plaintext.Line(f)
 			}
+			cells[1] = strings.TrimSuffix(cells[1], unit)
 			t.Row(cells...)
 		}
 		t.Write(b)

@@ -155,6 +155,9 @@ func (t Trace) inTurns(turns []Window, f func(t *Trace, fromNs, toNs int64) (mea
 		ns += d
 		sum.Watts += m.Watts * d
 		squares, straight = squares+m.U*m.U*d*d, straight+m.Straight*m.Straight*d*d
+		if t.counts() { // two readings may be too close to each other to tell power
+			m.Min, m.Max = m.Watts, m.Watts
+		}
 		if i == 0 {
 			sum.Min, sum.Max = m.Min, m.Max
 		}

@@ -109,18 +109,19 @@ func latencyOptions(e *End, inode uint64) bpf.LatencyOptions {
 		Sample: cmp.Or(e.spec.Cell.ProbeSample, plan.DefaultProbeSample)}
 }
 
-// takes returns how long reading the probes takes at an edge of a turn; 0: there are none, or the
-// end has no turns. Of three readings the longest counts, and twice that: one that takes longer is
-// in the turn of another.
-func (p *probes) takes(s wire.EndSpec) (d time.Duration) {
+// takes returns how long reading the probes may take at an edge of a turn; 0: there are none, or the
+// end has no turns. It is three times the median of five readings: one that takes longer is in the
+// turn of another, and that turn is left out.
+func (p *probes) takes(s wire.EndSpec) time.Duration {
 	if p == nil || !s.Shares || len(programs(&s.Cell)) == 0 {
 		return 0
 	}
-	for range 3 {
-		r := p.readShared(false)
-		d = max(d, time.Duration(r.tookNs))
+	var all []int64
+	for range 5 {
+		all = append(all, p.readShared(false).tookNs)
 	}
-	return 2 * d
+	slices.Sort(all)
+	return 3 * time.Duration(all[len(all)/2])
 }
 
 // beginTurn reads the probes before a turn of the end, and endTurn after it, both at rest.

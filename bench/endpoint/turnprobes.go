@@ -124,9 +124,12 @@ func (p *probes) takes(s wire.EndSpec) time.Duration {
 	return 3 * time.Duration(all[len(all)/2])
 }
 
+// ofTurns reports whether there is something to read at the edges of turns.
+func (p *probes) ofTurns() bool { return p != nil && p.held != nil && p.Probes != (bpf.Probes{}) }
+
 // beginTurn reads the probes before a turn of the end, and endTurn after it, both at rest.
 func (p *probes) beginTurn() (r probeReading) {
-	if p == nil || p.held == nil {
+	if !p.ofTurns() {
 		return r
 	}
 	p.held.mu.Lock()
@@ -144,7 +147,7 @@ func (p *probes) beginTurn() (r probeReading) {
 
 // late: the next end's turn has begun, and what it did is in the reading.
 func (p *probes) endTurn() (r probeReading, late bool) {
-	if p == nil || p.held == nil {
+	if !p.ofTurns() {
 		return r, false
 	}
 	p.held.mu.Lock()

@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Duration time.Duration // of the steady window
 	Turn     time.Duration // of cells that take turns, each time; 0: each run is made by itself
+	guard    time.Duration // with turns: of power, on both sides of the window of a cell that takes none
 	reads    time.Duration // of turns: what reading the probes takes at an edge of one
 	Alone    time.Duration // window of cells that are made alone where others take turns; 0: Duration
 	Fitted   bool          // with turns: Duration says how long a start takes, whatever its pauses are
@@ -103,8 +104,11 @@ func (o Options) ofTurns(c *plan.Cell) Options {
 	case o.Turn == 0:
 	case turn > 0:
 		o.Turn, o.Duration = turn, matrix.TurnsWindow(c, o.Duration, turn)
-	case o.Alone > 0:
-		o.Duration, o.RampUp = o.Alone, max(o.RampUp, aloneRamp)
+	default:
+		if o.Alone > 0 {
+			o.Duration, o.RampUp = o.Alone, max(o.RampUp, aloneRamp)
+		}
+		o.RampUp, o.RampDown = max(o.RampUp, o.guard), max(o.RampDown, o.guard)
 	}
 	return o
 }

@@ -69,8 +69,9 @@ const longestTurn = 10 * time.Second
 
 // lengthen makes the ramps of runs no shorter than the guard.
 func (o PowerOptions) lengthen(r *Options) {
-	if r.Turn > 0 {
-		return // a meter's own period is known, and is short beside a turn
+	if r.Turn > 0 { // a meter's own period is known, and is short beside a turn
+		r.guard = o.Guard
+		return
 	}
 	r.RampUp, r.RampDown = max(r.RampUp, o.Guard), max(r.RampDown, o.Guard)
 }
@@ -187,7 +188,7 @@ func (m *PowerMeter) again(ctx context.Context, h *host.Host) error {
 	for i := range m.ends {
 		if e := &m.ends[i]; e.host == h && e.inBand {
 			var got []wire.PowerSource
-			if err := h.Call(ctx, wire.OpPowerStart, e.asked, &got); err != nil {
+			if err := h.CallWithin(ctx, powerStartTime, wire.OpPowerStart, e.asked, &got); err != nil {
 				return fmt.Errorf("power on host %s: %w", h.Spec.Name, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -15,6 +16,7 @@ import (
 // other system calls than one by recv beside it, whose thread signals wake in its turns; packets
 // are as many as the kernel's own counters have in these turns, and samples as much busy time.
 func TestIntegrationTurnsProbes(t *testing.T) {
+	kind.Timed(t)
 	r := newRig(t)
 	a, b := cell("tcp", "tcp"), cell("uring", "tcp")
 	for _, c := range []*plan.Cell{&a, &b} {

@@ -114,6 +114,7 @@ type Latency struct {
 
 	mu    sync.Mutex
 	last  [][]rawHist // per stage and CPU
+	spare []rawHist   // memory for the next reading of one
 	total []Hist
 	err   error // of a reading of its own
 
@@ -269,17 +270,21 @@ func (l *Latency) has(stage string) bool {
 }
 
 func (l *Latency) readStage(i uint32) error {
-	var now []rawHist
-	if err := l.set.maps.Maps[latencyMapHists].Lookup(i, &now); err != nil {
+	var into any = l.spare // it is written over
+	if l.spare == nil {
+		into = &l.spare
+	}
+	if err := l.set.maps.Maps[latencyMapHists].Lookup(i, into); err != nil {
 		return fmt.Errorf("read the histogram of %s: %w", stages[i].name, err)
 	}
+	now := l.spare
 	if l.last[i] == nil {
 		l.last[i] = make([]rawHist, len(now))
 	}
 	for cpu := range now {
 		l.total[i].add(&now[cpu], &l.last[i][cpu])
 	}
-	l.last[i] = now
+	l.last[i], l.spare = now, l.last[i]
 	return nil
 }
 

@@ -357,13 +357,20 @@ func (t Trace) series(slug string, at Times) []measure.Series {
 	for c, ch := range t.Info.Channels {
 		s := measure.Series{Name: slug + "_" + ch.Name + "_w", Unit: "W"}
 		in := t.inside(c, all.FromNs, all.ToNs)
+		before := 0
 		for i, x := range in {
 			w := float64(x.V[c]) / 1e6
 			if ch.Kind == energy {
+				since := x.AtNs - in[before].AtNs
+				if t.Period > 0 && !x.Gap && since < t.Interval.Nanoseconds()/2 {
+					continue // one at a turn's edge: a counter tells no power of so short a time
+				}
+				last := in[before]
+				before = i
 				if i == 0 || x.Gap {
 					continue
 				}
-				w = watts(x.V[c]-in[i-1].V[c], x.AtNs-in[i-1].AtNs)
+				w = watts(x.V[c]-last.V[c], since)
 			}
 			s.T, s.V = append(s.T, x.AtNs-at.Load.FromNs), append(s.V, w)
 		}

@@ -113,13 +113,14 @@ func (s *Sampler) Periods() (all []time.Duration) {
 
 // FitsTurn refuses turns that are too short for a meter whose period was measured.
 func FitsTurn(name string, period, turn time.Duration) error {
+	const step = 10 * time.Millisecond
 	switch {
 	case period <= 0:
 		return fmt.Errorf("power source %s: it did not show how often it measures, so that it cannot tell whose "+
 			"turn it was", name)
 	case turn < PeriodsOfTurn*period:
 		return fmt.Errorf("power source %s measures every %v: it can tell whose turn it was only in turns of %v and "+
-			"more", name, period.Round(10*time.Microsecond), (PeriodsOfTurn * period).Round(time.Millisecond))
+			"more", name, period.Round(10*time.Microsecond), (PeriodsOfTurn*period + step - 1).Truncate(step))
 	}
 	return nil
 }
@@ -155,6 +156,9 @@ func (t Trace) inTurns(turns []Window, f func(t *Trace, fromNs, toNs int64) (mea
 		ns += d
 		sum.Watts += m.Watts * d
 		squares, straight = squares+m.U*m.U*d*d, straight+m.Straight*m.Straight*d*d
+		if t.counts() { // two readings may be too close to each other to tell power
+			m.Min, m.Max = m.Watts, m.Watts
+		}
 		if i == 0 {
 			sum.Min, sum.Max = m.Min, m.Max
 		}

@@ -72,16 +72,28 @@ func (p *probes) open(e *End) error {
 	if e.spec.Shares {
 		return p.openShared(e, inode)
 	}
-	for _, name := range programs(&e.spec.Cell) {
+	return openPrograms(&p.Probes, e, inode, p.port, programs(&e.spec.Cell))
+}
+
+// openPrograms opens some of an end's probes; port is its data port.
+func openPrograms(all *bpf.Probes, e *End, inode uint64, port uint16, names []string) (err error) {
+	for _, name := range names {
 		switch {
 		case name == "latency" && e.spec.Role == stream.RX:
-			p.Latency, err = bpf.OpenLatency(latencyOptions(e, inode))
+			of := bpf.Filter{Netns: inode, LocalPort: port}
+			if e.spec.Shares {
+				of.LocalPort = 0 // it is that of whose turn it is
+			}
+			all.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: of, Turns: e.spec.Shares,
+				Sample: cmp.Or(e.spec.Cell.ProbeSample, plan.DefaultProbeSample)})
+		case name == "syscalls" && e.spec.Shares:
+			all.Syscalls, err = bpf.OpenTurnSyscalls()
 		case name == "syscalls":
-			p.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
+			all.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
 		case name == "zc":
-			p.Path, err = bpf.OpenPath(inode, 0)
+			all.Path, err = bpf.OpenPath(inode, 0)
 		case name == "drops":
-			p.Drops, err = bpf.OpenDrops(bpf.DropsOptions{Netns: inode, Flow: p.port})
+			all.Drops, err = bpf.OpenDrops(bpf.DropsOptions{Netns: inode, Flow: port})
 		}
 		if err != nil {
 			return err

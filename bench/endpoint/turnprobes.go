@@ -3,10 +3,8 @@
 package endpoint
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -15,9 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/ledger"
-	"github.com/zcbench/zcbench/plan"
 )
 
 // sharedProbes are the eBPF probes of an agent whose ends have turns, one for all ends that ask for
@@ -72,60 +68,40 @@ func (s *sharedProbes) close(h *heldProbes) error {
 // openShared opens the probes of an end that has turns. What is dropped has a program of the end's
 // own: it tells the flow by its port, and few packets meet it.
 func (p *probes) openShared(e *End, inode uint64) error {
+	own := func(name string) bool { return name == "drops" }
+	names := programs(&e.spec.Cell)
 	h, err := probing.open(fmt.Sprint(e.spec.Role, e.spec.Cell.Probe, e.spec.Cell.ProbeSample, inode),
 		func(all *bpf.Probes) error {
-			for _, name := range programs(&e.spec.Cell) {
-				var err error
-				switch {
-				case name == "latency" && e.spec.Role == stream.RX:
-					o := latencyOptions(e, inode)
-					o.Filter.LocalPort, o.Turns = 0, true
-					all.Latency, err = bpf.OpenLatency(o)
-				case name == "syscalls":
-					all.Syscalls, err = bpf.OpenTurnSyscalls()
-				case name == "zc":
-					all.Path, err = bpf.OpenPath(inode, 0)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+			return openPrograms(all, e, inode, p.port, slices.DeleteFunc(slices.Clone(names), own))
 		})
 	if err != nil {
 		return err
 	}
 	p.held, p.Probes = h, h.Probes
-	if slices.Contains(e.spec.Cell.Probes(), "drops") {
-		p.Drops, err = bpf.OpenDrops(bpf.DropsOptions{Netns: inode, Flow: p.port})
-	}
-	return err
+	return openPrograms(&p.Probes, e, inode, p.port, slices.DeleteFunc(names, func(n string) bool { return !own(n) }))
 }
 
-// latencyOptions are those of a receiving end.
-func latencyOptions(e *End, inode uint64) bpf.LatencyOptions {
-	port := e.port.Addr().(*net.TCPAddr).Port
-	return bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, LocalPort: uint16(port)},
-		Sample: cmp.Or(e.spec.Cell.ProbeSample, plan.DefaultProbeSample)}
-}
-
-// takes returns how long reading the probes takes at an edge of a turn; 0: there are none, or the
-// end has no turns. Of three readings the longest counts, and twice that: one that takes longer is
-// in the turn of another.
-func (p *probes) takes(s wire.EndSpec) (d time.Duration) {
+// takes returns how long reading the probes may take at an edge of a turn; 0: there are none, or
+// the end has no turns. It is three times the median of five readings: one that takes longer is in
+// the turn of another, and that turn is left out.
+func (p *probes) takes(s wire.EndSpec) time.Duration {
 	if p == nil || !s.Shares || len(programs(&s.Cell)) == 0 {
 		return 0
 	}
-	for range 3 {
-		r := p.readShared(false)
-		d = max(d, time.Duration(r.tookNs))
+	var all []int64
+	for range 5 {
+		all = append(all, p.readShared(false).tookNs)
 	}
-	return 2 * d
+	slices.Sort(all)
+	return 3 * time.Duration(all[len(all)/2])
 }
+
+// ofTurns reports whether there is something to read at the edges of turns.
+func (p *probes) ofTurns() bool { return p != nil && p.held != nil && p.Probes != (bpf.Probes{}) }
 
 // beginTurn reads the probes before a turn of the end, and endTurn after it, both at rest.
 func (p *probes) beginTurn() (r probeReading) {
-	if p == nil || p.held == nil {
+	if !p.ofTurns() {
 		return r
 	}
 	p.held.mu.Lock()
@@ -143,7 +119,7 @@ func (p *probes) beginTurn() (r probeReading) {
 
 // late: the next end's turn has begun, and what it did is in the reading.
 func (p *probes) endTurn() (r probeReading, late bool) {
-	if p == nil || p.held == nil {
+	if !p.ofTurns() {
 		return r, false
 	}
 	p.held.mu.Lock()

@@ -86,6 +86,38 @@ func TestIntegrationDemoInTurns(t *testing.T) {
 	}
 }
 
+// Cells with probes take turns as others do, and each record has what its own turns had.
+func TestIntegrationDemoProbesInTurns(t *testing.T) {
+	needRoot(t)
+	out := filepath.Join(t.TempDir(), "out")
+	p := built.Start(t, "zcbench", "demo", "--out", out, "--rx", "tcp,uring", "--repetitions", "1",
+		"--duration", "160ms", "--probe", "latency,syscalls,profile")
+	p.Wait(await.Hang)
+	if e := strings.Join(strings.Fields(p.Err.String()), " "); !strings.Contains(e, "which take turns") {
+		t.Error(e)
+	}
+	seen := 0
+	for _, r := range journal(t, out).Records {
+		if r.Turns == nil || r.Verdict == results.Failed {
+			t.Errorf("%s: %s, turns %v: %s", r.Cell.ID, r.Verdict, r.Turns, r.Reason)
+		}
+		if r.SUT.Probes == nil { // no turn counted
+			continue
+		}
+		for _, c := range r.SUT.Probes.Calls {
+			if c.Name == "io_uring_enter" {
+				seen++
+			}
+			if (c.Name == "io_uring_enter") && r.Cell.RX != "uring" || c.Name == "recvfrom" && r.Cell.RX == "uring" {
+				t.Errorf("%s: %v of %s", r.Cell.ID, *c.Calls, c.Name)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no record has system calls of io_uring")
+	}
+}
+
 // What cannot take turns is run all the same, and a line says why.
 func TestIntegrationDemoInBlocks(t *testing.T) {
 	needRoot(t)

@@ -63,7 +63,8 @@ root (CAP_NET_ADMIN).
 
 Several modes (--rx tcp,uring) take turns where all of them can: their flows are open
 together, so that whatever the hosts do meanwhile, they do to all. Their records lack
-some figures of a whole host or interface, such as power (docs/turns.md).
+some figures of a whole host or interface, such as page pools; with power, turns must
+be of a second and more (--turn 1s; docs/turns.md).
 Turns need root (CAP_NET_ADMIN): without it, modes on this machine run one after
 another, as with --order blocks.
 

@@ -103,18 +103,22 @@ func TestNumbersOfFlows(t *testing.T) {
 	}
 }
 
-// Turns that nobody asked for are not taken where this user cannot have them.
+// Turns that nobody asked for are not taken where this user cannot have them, nor with power, which
+// takes long ones.
 func TestChooseOrderWithoutRoot(t *testing.T) {
 	defer func(was func() bool) { mayTakeTurns = was }(mayTakeTurns)
 	for _, x := range []struct {
 		args  string
 		may   bool
+		power bool
 		turns bool
 		why   string
 	}{
-		{"", true, true, ""},
-		{"", false, false, "takes root"},
-		{"--order turns", false, true, ""}, // the hosts refuse them
+		{"", true, false, true, ""},
+		{"", false, false, false, "takes root"},
+		{"", true, true, false, "only turns of a second and more can tell (turn: 1s)"},
+		{"--turn 1s", true, true, true, ""},
+		{"--order turns", false, false, true, ""}, // the hosts refuse them
 	} {
 		mayTakeTurns = func() bool { return x.may }
 		f := Flags{Usual: "tcp"}
@@ -128,7 +132,7 @@ func TestChooseOrderWithoutRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := f.ChooseOrder(0, false)
+		line := f.ChooseOrder(0, x.power)
 		if (s.TurnLength() > 0) != x.turns || !strings.Contains(line, x.why) || (line == "") != (x.why == "") {
 			t.Errorf("%q, may %v: turns of %v: %q", x.args, x.may, s.TurnLength(), line)
 		}

@@ -41,7 +41,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		p.once, uncompared = e.triedOnce(st), e.uncompared(st)
 		p.stage, p.found, p.oneMachine = st, st.opt.found, st.SUT.SameMachine(st.TG)
 		p.startsAnew, _ = e.startsAnew(st, p.missing)
-		p.renewal = renewal(st.SUT, st.TG)
+		p.renewal, p.asking = renewal(st.SUT, st.TG), st.asking
 	}
 	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", plaintext.Line(e.Spec.Name), e.Spec.Hash(), e.Spec.Seed)
 	if e.Spec.Short {
@@ -124,6 +124,7 @@ type preview struct {
 
 	startsAnew bool // the agents are started anew for each block, which takes so long
 	renewal    time.Duration
+	asking     time.Duration // and a replay so much more
 }
 
 // nearby judges by the names of hosts alone whether they are one machine, and one network namespace
@@ -315,7 +316,7 @@ func (p preview) time(w io.Writer) {
 		runner.Power = &PowerMeter{opt: p.power}
 	}
 	s := &Session{Runner: runner, Missing: p.missing, LossFree: p.spec.Search(), StartsAnew: p.startsAnew,
-		Renewal: p.renewal}
+		Renewal: p.renewal, Asking: p.asking}
 	planned := calibratedFirst(calibration(p.spec, p.missing), p.plan())
 	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
@@ -333,9 +334,9 @@ func (p preview) time(w io.Writer) {
 			s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
-	if n := s.countRenewals(planned); n > 0 && s.Renewal > 0 {
+	if n, replays := s.countRenewals(planned); n > 0 && s.Renewal > 0 {
 		fmt.Fprintf(w, "in it, %v to start the agents anew, %s\n",
-			(time.Duration(n) * s.Renewal).Round(100*time.Millisecond), counted(n, "time", "times"))
+			s.renewals(n, replays).Round(100*time.Millisecond), counted(n, "time", "times"))
 	}
 	if l := p.spec.Lengths; l != nil {
 		other := plan.OtherTurns(p.spec.Cells)

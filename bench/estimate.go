@@ -27,7 +27,7 @@ func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time
 		d += (s.Runner.Opt.startLength(start) + time.Duration(len(start))*overhead) * time.Duration(times(start[0]))
 		left = left[len(start):]
 	}
-	d += time.Duration(s.countRenewals(plan)) * s.Renewal
+	d += s.renewals(s.countRenewals(plan))
 	if rest := s.Runner.restTime(); rest > 0 {
 		n, _ := s.countRests(plan)
 		d += time.Duration(n) * rest
@@ -43,21 +43,26 @@ const renewalEnds = 100 * time.Millisecond
 // before.
 func renewal(sut, tg *host.Host) time.Duration { return max(sut.Start, tg.Start) + renewalEnds }
 
+// renewals returns how long starting them so often takes, of it for so many replays.
+func (s *Session) renewals(n, replays int) time.Duration {
+	return time.Duration(n)*s.Renewal + time.Duration(replays)*s.Asking
+}
+
 // countRenewals counts how often agents are started anew: before each block but the first, where
-// each has its own, and for each replay.
-func (s *Session) countRenewals(plan []matrix.Run) (n int) {
-	replay, rep := 0, -1
-	for _, p := range s.made(plan) {
-		if p.Replay != replay {
-			n++
+// each has its own, and for each replay but the first.
+func (s *Session) countRenewals(plan []matrix.Run) (n, replays int) {
+	rep := -1
+	made := s.made(plan)
+	for i, p := range made {
+		if i > 0 && p.Replay != made[i-1].Replay {
+			n, replays = n+1, replays+1
 		} else if first := rep < 0; s.StartsAnew && !p.Warmup && !p.Calibrates && !p.Once && p.Rep != rep {
 			if rep = p.Rep; !first {
 				n++
 			}
 		}
-		replay = p.Replay
 	}
-	return n
+	return n, replays
 }
 
 // made leaves out the runs that cannot be made.

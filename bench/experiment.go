@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/zcbench/zcbench/plan"
 
@@ -156,6 +157,7 @@ type stage struct {
 	opt     Options
 	support support
 	spec    *matrix.Spec
+	asking  time.Duration // how long it took to ask the hosts what they can, when their agents were there
 }
 
 // open reaches the hosts for a session; keep leaves what dead processes have set
@@ -168,6 +170,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	if err != nil {
 		return nil, err
 	}
+	begun := time.Now()
 	e.blocksAfterAll(h.SUT, h.TG)
 	st := &stage{hosts: h, spec: s, opt: options(s)}
 	defer func() {
@@ -200,6 +203,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 		e.note(line)
 	}
 	e.shape(st)
+	st.asking = time.Since(begun)
 	return st, nil
 }
 
@@ -246,7 +250,7 @@ func (e *Experiment) session(p *prepared, plan []matrix.Run) *Session {
 	s := &Session{Runner: p.runner, Missing: p.missing, Progress: e.Progress, Gates: e.Spec.Gates,
 		AbortOnCancel: e.AbortOnCancel, Until: e.Until, LossFree: e.Spec.Search(), rates: ratesOf(e.Spec, &p.opt)}
 	s.StartsAnew, _ = e.startsAnew(p.stage, s.Missing)
-	s.Renewal = renewal(p.SUT, p.TG)
+	s.Renewal, s.Asking = renewal(p.SUT, p.TG), p.asking
 	s.Again = e.again(s, plan)
 	if e.Spec.Adaptive != nil {
 		s.Enough = newAdaptive(*e.Spec.Adaptive)

@@ -38,16 +38,18 @@ func foretellProfile(s *matrix.Spec, window time.Duration, missing func(plan.Cel
 		base = *s.Base
 	}
 	pairs := compare.Contrasts(s.Cells, base, asked(s), func(i int) bool { return profiled(&s.Cells[i]) })
-	if slices.ContainsFunc(pairs, func(p compare.Pair) bool { return p.Factor != "" }) {
+	pairs = slices.DeleteFunc(pairs, func(p compare.Pair) bool { return p.Factor == "" })
+	if len(pairs) > 0 {
+		within := stat.StartsFor(mostParts * 2 * len(pairs)) // of both ends
 		switch tests := stat.MaxTests(runs); {
 		case runs < stat.MinRuns:
 			say(
 				warns + fmt.Sprintf("compare --why: with %s of each cell nothing can be told apart; make %d, "+
 					"better %d (repetitions)", counted(runs, "run", "runs"), stat.MinRuns, why.GoodRuns))
-		case s.TurnLength() > 0 && runs >= why.GoodRuns && runs < stat.StartsFor(mostParts):
+		case s.TurnLength() > 0 && runs >= why.GoodRuns && runs < within:
 			say(warns + fmt.Sprintf("compare --why: %d starts can tell some %d classes and counters apart only within "+
 				"pairs of starts, so that what starts differ by hides small differences; %d can within starts "+
-				"(repetitions)", runs, mostParts, stat.StartsFor(mostParts)))
+				"(repetitions)", runs, mostParts, within))
 		case runs < why.GoodRuns:
 			say(warns + fmt.Sprintf("compare --why: %d runs of each cell can tell %d classes and counters apart, "+
 				"of some %d that there are; %d runs can tell all (repetitions)", runs, tests, mostParts, why.GoodRuns))

@@ -56,6 +56,8 @@ type Session struct {
 	StartsAnew bool
 	// Renewal is about how long that takes, each time.
 	Renewal time.Duration
+	// Asking is about how long a replay takes beside it, to ask the hosts anew what they can.
+	Asking time.Duration
 	// Until is when the plan has to be over: no run begins that would not be, nor a trial of a
 	// search, which then is given up. Zero: whenever.
 	Until time.Time

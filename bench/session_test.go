@@ -242,10 +242,11 @@ func TestEstimate(t *testing.T) {
 	for i := range replayed {
 		replayed[i].Replay = 1
 	}
-	if both := s.estimate(slices.Concat(all, replayed)); both != 2*got+time.Second {
+	s.Asking = 2 * time.Second
+	if both := s.estimate(slices.Concat(all, replayed)); both != 2*got+3*time.Second {
 		t.Errorf("%v, replayed %v", got, both)
 	}
-	s.Renewal = 0
+	s.Renewal, s.Asking = 0, 0
 	// A rest before the first run that counts and after both.
 	s.Runner.Power = &PowerMeter{opt: PowerOptions{Idle: 10 * time.Second, Guard: 2 * time.Second}}
 	if with := s.estimate(matrix.Interleave([]plan.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1)); with != got+

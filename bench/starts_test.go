@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,11 @@ func TestIntegrationExperimentStartsAnew(t *testing.T) {
 		"repetitions: 2", "repetitions: 6", 1)
 	e := experiment(t, text)
 	e.StartsAnew = true
+	var dry strings.Builder // which has started the agents, and knows how long that takes
+	if err := e.DryRun(t.Context(), &dry); err != nil || !regexp.MustCompile(
+		`runs, about \S+\nin it, [1-9][0-9.]*m?s to start the agents anew, 5 times\n`).MatchString(dry.String()) {
+		t.Errorf("%v: nothing of what starting the agents takes:\n%s", err, &dry)
+	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	e.Progress = &heard{onBegin: func(n int) {
 		if n == 3 { // a warm-up and two blocks were made

@@ -53,17 +53,24 @@ func (r *Result) Method() []string { return MethodOf([]*Result{r}) }
 
 // MethodOf explains the same for several results together.
 func MethodOf(all []*Result) []string {
-	paired, within, apart := false, false, false
+	paired, within, pairs, apart := false, false, false, false
 	for _, r := range all {
 		for i := range r.Ends {
 			paired, apart = paired || r.Ends[i].CPU.Pairs > 0, apart || r.Ends[i].CPU.Pairs == 0
-			within = within || r.Ends[i].inTurns()
+			if r.Ends[i].inTurns() {
+				within = true
+			} else if r.Ends[i].CPU.Pairs > 0 {
+				pairs = true
+			}
 		}
 	}
 	lines := []string{"why: A, B and B-A are means, which add up: the classes to the CPU time by accounting."}
 	if paired {
-		lines = append(lines, "They cover the blocks that both have; the 95 % interval comes from the means of "+
-			"all their subsets, p from ranks permuted within pairs of blocks.")
+		line := "They cover the blocks that both have; the 95 % interval comes from the means of all their subsets"
+		if pairs {
+			line += ", p from ranks permuted within pairs of blocks"
+		}
+		lines = append(lines, line+".")
 	}
 	if within {
 		lines = append(lines, inTurnsText)
@@ -78,10 +85,10 @@ func MethodOf(all []*Result) []string {
 // inTurnsText is of what took turns, with enough starts.
 const inTurnsText = "The two took turns: p comes from ranks permuted within starts."
 
-// inTurns reports whether any p is of pairs within starts.
+// inTurns reports whether classes and counters were compared within starts. The CPU time, and few
+// functions, may be where these are too many for that.
 func (e *End) inTurns() bool {
-	return slices.ContainsFunc(slices.Concat([]Line{e.CPU}, e.Classes, e.Counters, e.Functions),
-		func(l Line) bool { return l.InTurns() && !l.Untested })
+	return slices.ContainsFunc(slices.Concat(e.Classes, e.Counters), func(l Line) bool { return l.InTurns() })
 }
 
 func (e *End) table(w io.Writer, r *Result) error {
@@ -171,7 +178,7 @@ func (e *End) Sentences() (out []string) {
 		out = append(out, "the CPU time itself: cannot tell, which does not mean equal")
 	}
 	all := len(e.Classes) + len(e.Counters)
-	if e.CPU.TookTurns() && e.rates.Work == "" && len(e.Classes) > 0 && !e.Classes[0].InTurns() {
+	if e.CPU.TookTurns() && e.rates.Work == "" && !e.inTurns() {
 		out = append(out, fmt.Sprintf("the two took turns, but %d starts are too few to tell %d classes and counters "+
 			"apart within starts, so that what starts differ by is in it: %d are enough", e.CPU.Pairs, all,
 			stat.StartsFor(int(float64(all)*e.together))))

@@ -425,7 +425,7 @@ func checkAsleep(t *testing.T, looks []turnsLook, rx string, queues []int) {
 	const (
 		often   = 20
 		signals = 6   // between two looks
-		more    = 1.5 // so many times as often it is woken in its turns: by this it is known to be the mode's
+		more    = 1.2 // so many times as often it is woken in its turns: by this it is known to be the mode's
 	)
 	found, seen := 0, ""
 	for tid := range looks[len(looks)-1].threads {

@@ -147,8 +147,8 @@ func (o *Option) FlagName() string {
 	return strings.ReplaceAll(o.Name, "_", "-")
 }
 
-// ByWord finds the option that a word means, whether it is written as keys of files are or as flags:
-// cpu_layout, cpu-layout and layout are one. Nil: none.
+// ByWord finds the option that a word means, whether it is written as keys of files are or as
+// flags: cpu_layout, cpu-layout and layout are one. Nil: none.
 func ByWord(word string) *Option {
 	key := strings.ReplaceAll(word, "-", "_")
 	if o := LookupOption(key); o != nil {

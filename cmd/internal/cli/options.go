@@ -43,8 +43,8 @@ func AddOptions(cmd *cobra.Command, c *plan.Cell, wanted func(*plan.Option) bool
 	cmd.Flags().SetNormalizeFunc(alsoKeys)
 }
 
-// alsoKeys lets the key's word in files stand for the option's flag: --cpu-layout, or --cpu_layout, is
-// --layout.
+// alsoKeys lets the key's word in files stand for the option's flag: --cpu-layout, or --cpu_layout,
+// is --layout.
 func alsoKeys(fs *pflag.FlagSet, name string) pflag.NormalizedName {
 	if o := plan.ByWord(name); o != nil {
 		name = o.FlagName()

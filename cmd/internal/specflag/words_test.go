@@ -23,8 +23,8 @@ var otherWords = map[string]string{
 	"hugepages":     "huge-pages",   // the kernel's word is the key
 }
 
-// What a key is called in files is what its flag is called, and where there are two words each works
-// as the other does.
+// What a key is called in files is what its flag is called, and where there are two words each
+// works as the other does.
 func TestFlagsAndKeysAreTheSameWords(t *testing.T) {
 	keys := func() (names []string) {
 		for i := range matrix.Keys {

@@ -38,9 +38,9 @@ func DeriveIn(in *results.Folder) (results.Journal, *report.Summary, error) {
 	return j, s, errors.Join(err, render(in, s))
 }
 
-// Report makes the plots and the HTML report of a folder's journal. It does not read the metrics and
-// series, which are most of it: [RewriteCSV] does. When the context ends it leaves the files that
-// are not written yet as they are.
+// Report makes the plots and the HTML report of a folder's journal. It does not read the metrics
+// and series, which are most of it: [RewriteCSV] does. When the context ends it leaves the files
+// that are not written yet as they are.
 func Report(ctx context.Context, dir string) (*report.Summary, error) {
 	return ReportWith(ctx, dir, report.Exponents{})
 }

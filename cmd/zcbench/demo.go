@@ -50,7 +50,7 @@ tcp-trunc, which is no way to receive, but a bound for the others.
 
 All flows are open together and take turns of 20 ms (--turn), so that whatever the
 machine does meanwhile, it does to all of them. --repetitions counts fresh starts of
-all of them. What cannot take turns, such as most probes, runs one after another.
+all of them. What cannot take turns, such as flows that poll, runs one after another.
 
 --rx names the receive modes to compare with tcp, --tx the send modes; with both, demo
 runs each pair of these, at full speed. The results go to --out. It needs root

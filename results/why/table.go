@@ -53,10 +53,11 @@ func (r *Result) Method() []string { return MethodOf([]*Result{r}) }
 
 // MethodOf explains the same for several results together.
 func MethodOf(all []*Result) []string {
-	paired, apart := false, false
+	paired, within, apart := false, false, false
 	for _, r := range all {
 		for i := range r.Ends {
 			paired, apart = paired || r.Ends[i].CPU.Pairs > 0, apart || r.Ends[i].CPU.Pairs == 0
+			within = within || r.Ends[i].inTurns()
 		}
 	}
 	lines := []string{"why: A, B and B-A are means, which add up: the classes to the CPU time by accounting."}
@@ -64,11 +65,23 @@ func MethodOf(all []*Result) []string {
 		lines = append(lines, "They cover the blocks that both have; the 95 % interval comes from the means of "+
 			"all their subsets, p from ranks permuted within pairs of blocks.")
 	}
+	if within {
+		lines = append(lines, inTurnsText)
+	}
 	if apart {
 		lines = append(lines, "Without shared blocks: Welch's interval, p from Mann-Whitney's U.")
 	}
 	return append(lines, "p is corrected over classes and counters of both ends together, and over functions (Holm); "+
 		"that of the CPU time is not. What is named has p below 0.05 and an interval that excludes 0 (docs/why.md).")
+}
+
+// inTurnsText is of what took turns, with enough starts.
+const inTurnsText = "The two took turns: p comes from ranks permuted within starts."
+
+// inTurns reports whether any p is of pairs within starts.
+func (e *End) inTurns() bool {
+	return slices.ContainsFunc(slices.Concat([]Line{e.CPU}, e.Classes, e.Counters, e.Functions),
+		func(l Line) bool { return l.InTurns() && !l.Untested })
 }
 
 func (e *End) table(w io.Writer, r *Result) error {
@@ -157,10 +170,15 @@ func (e *End) Sentences() (out []string) {
 	case !e.CPU.Differs:
 		out = append(out, "the CPU time itself: cannot tell, which does not mean equal")
 	}
+	all := len(e.Classes) + len(e.Counters)
+	if e.CPU.TookTurns() && e.rates.Work == "" && len(e.Classes) > 0 && !e.Classes[0].InTurns() {
+		out = append(out, fmt.Sprintf("the two took turns, but %d starts are too few to tell %d classes and counters "+
+			"apart within starts, so that what starts differ by is in it: %d are enough", e.CPU.Pairs, all,
+			stat.StartsFor(int(float64(all)*e.together))))
+	}
 	if len(e.CPU.Warnings) > 0 {
 		out = append(out, strings.Join(e.CPU.Warnings, "; "))
 	} else if e.Untested > 0 {
-		all := len(e.Classes) + len(e.Counters)
 		text := fmt.Sprintf("%d of %d classes and counters were not tested: so few runs cannot tell more apart",
 			e.Untested, all)
 		if n, ok := stat.RunsFor(all, 0); ok {

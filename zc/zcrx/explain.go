@@ -8,8 +8,8 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +25,12 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 	}
 	u := &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s: RX queue %d of %s", op.Op, o.Queue, r.queue.Dev.Name),
 		Err: errno, How: op.How}
-	if why, fix := r.cause(o, errno); why != "" {
+	why, fix := r.cause(o, errno)
+	if r.area.Place != "" && (errno == unix.EOPNOTSUPP || errno == unix.EBUSY || why == "") &&
+		nicqueue.ProbeRegister(Mode, r.queue.Dev) == nil { // with the host's memory it goes
+		why, fix = r.area.Refused("Failed to bind dmabuf")
+	}
+	if why != "" {
 		u.Err, u.How = fmt.Errorf("%w (%s): %s", errno, fault.ErrnoName(errno), why), fix
 	}
 	return u
@@ -75,7 +80,7 @@ const contiguous = 2 << 20
 func (r *Receiver) length(o uring.ZcrxOptions, errno unix.Errno) (why, fix string) {
 	drv, _ := r.queue.Dev.Driver()
 	most, known := drv.LongestBuffer()
-	whole := r.area.kind == stream.AreaHuge && o.BufLen <= contiguous
+	whole := r.area.kind == dmabuf.Huge && o.BufLen <= contiguous
 	switch {
 	case known && o.BufLen > most:
 		return fmt.Sprintf("the driver supports receive buffers of at most %d bytes, not %d", most, o.BufLen),

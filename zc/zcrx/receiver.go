@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/held"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
@@ -38,6 +39,7 @@ type Receiver struct {
 	queue *nicqueue.Queue // that is taken over; nil without a device
 
 	area *area
+	view *dmabuf.View
 	ring *uring.Ring
 	z    *uring.Zcrx
 
@@ -134,6 +136,9 @@ func (r *Receiver) prepare() (err error) {
 	if r.z, err = r.ring.NewZcrx(o); err != nil {
 		return r.explain(o, err)
 	}
+	if err := r.area.Stays(); err != nil {
+		return nicqueue.Unsupported(r.mode, err)
+	}
 	r.flushes = features.Ctrl > 0
 	r.flushAt = min(r.z.RefillEntries(), r.z.Buffers()) / 2
 	r.held = new(held.Queue)
@@ -153,7 +158,7 @@ func (r *Receiver) registration(q stream.NICQueue, features uring.ZcrxFeatures) 
 		o.Events = []uring.ZcrxEvent{uring.ZcrxAllocFail}
 	}
 	if o.RefillEntries == 0 {
-		o.RefillEntries = min(r.area.size()/max(q.BufLen, 4096), stream.MaxRefillEntries)
+		o.RefillEntries = min(int(r.area.Size)/max(q.BufLen, 4096), stream.MaxRefillEntries)
 	}
 	return o
 }
@@ -165,9 +170,18 @@ func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
 		d = r.queue.Dev
 	}
 	size, err := areaBytes(q, d)
-	if err == nil {
-		r.area, err = newArea(q, size)
+	if err != nil {
+		return err
 	}
+	a, err := newArea(q, size)
+	if err != nil {
+		return err
+	}
+	r.area = a
+	if !a.Whole() {
+		return dmabuf.NotWhole(a.Memory)
+	}
+	r.view, err = dmabuf.NewView(a.Memory, r.opt.Touch)
 	return err
 }
 
@@ -194,7 +208,7 @@ func (r *Receiver) Close() error {
 		r.queue = nil
 	}
 	if r.area != nil {
-		errs = append(errs, r.area.close())
+		errs = append(errs, r.area.Close())
 		r.area = nil
 	}
 	return errors.Join(errs...)

@@ -38,9 +38,9 @@ func DeriveIn(in *results.Folder) (results.Journal, *report.Summary, error) {
 	return j, s, errors.Join(err, render(in, s))
 }
 
-// Report does what [Derive] does, without metrics.csv and samples.csv, which are most of a folder
-// and which no report needs. When the context ends it leaves the files that are not written yet as
-// they are.
+// Report makes the plots and the HTML report of a folder's journal. It does not read the metrics
+// and series, which are most of it: [RewriteCSV] does. When the context ends it leaves the files
+// that are not written yet as they are.
 func Report(ctx context.Context, dir string) (*report.Summary, error) {
 	return ReportWith(ctx, dir, report.Exponents{})
 }
@@ -56,20 +56,27 @@ func ReportWith(ctx context.Context, dir string, e report.Exponents) (*report.Su
 	if err != nil {
 		return nil, err
 	}
-	written := make(chan error, 1)
-	go func() {
-		write := func(name string, of func(io.Writer, []results.Record) error) error {
-			return in.Write(name, func(w io.Writer) error { return of(w, j.Records) })
-		}
-		written <- errors.Join(write(results.RunsFile, results.WriteRuns), write(results.FlowsFile, results.WriteFlows))
-	}()
 	s := summarize(ctx, in, &j)
 	s.UseExponents(e)
 	if err := context.Cause(ctx); err != nil {
-		return nil, errors.Join(err, <-written)
+		return nil, err
 	}
-	err = render(in, s)
-	return s, errors.Join(<-written, err)
+	return s, render(in, s)
+}
+
+// RewriteCSV makes the CSV files of a folder's journal again, but for those that tell of runs which
+// the journal does not have. It says what it did.
+func RewriteCSV(ctx context.Context, dir string) ([]results.Rewritten, error) {
+	in, err := results.OpenFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	j, err := judge.Read(in)
+	if err := errors.Join(err, context.Cause(ctx)); err != nil {
+		return nil, err
+	}
+	return in.RewriteCSV(j.Records)
 }
 
 // summarize sums up a folder: its journal, and what is beside it.

@@ -147,6 +147,21 @@ func (o *Option) FlagName() string {
 	return strings.ReplaceAll(o.Name, "_", "-")
 }
 
+// ByWord finds the option that a word means, whether it is written as keys of files are or as
+// flags: cpu_layout, cpu-layout and layout are one. Nil: none.
+func ByWord(word string) *Option {
+	key := strings.ReplaceAll(word, "-", "_")
+	if o := LookupOption(key); o != nil {
+		return o
+	}
+	for i := range Options {
+		if o := &Options[i]; o.Flag != "" && strings.ReplaceAll(o.Flag, "-", "_") == key {
+			return o
+		}
+	}
+	return nil
+}
+
 // ColumnName returns the name of the option's column in runs.csv.
 func (o *Option) ColumnName() string {
 	if o.Column != "" {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gobench"
@@ -31,9 +33,10 @@ func reportCommand() *cobra.Command {
 		Use:   "report DIR",
 		Short: "Print the table of a results folder, and rewrite its report.html and plots",
 		Long: `report reads DIR/journal.jsonl, even if its run was killed: an incomplete last line is
-skipped and reported. It rewrites report.html, plots/*.svg, runs.csv and flows.csv in
-DIR; zcbench export --csv writes the other CSV files. With --idle it prints the idle
-states of the CPUs instead and writes nothing.`,
+skipped and reported. It rewrites report.html, plots/*.svg, runs.csv, metrics.csv,
+samples.csv and flows.csv in DIR, and says so. A CSV file that has runs which the
+journal lacks stays as it is. With --idle it prints the idle states of the CPUs
+instead and writes nothing.`,
 		Args: cobra.ExactArgs(1),
 		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error {
 			if idle {
@@ -50,7 +53,12 @@ states of the CPUs instead and writes nothing.`,
 				return journalError(args[0], err)
 			}
 			s.Top = top
-			return errors.Join(printSummary(cmd, s, asJSON), noRoom(err, args[0]))
+			if err = errors.Join(printSummary(cmd, s, asJSON), noRoom(err, args[0])); err != nil {
+				return err
+			}
+			files, err := bench.RewriteCSV(cmd.Context(), args[0])
+			sayRewritten(cmd.ErrOrStderr(), args[0], files)
+			return noRoom(err, args[0])
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
@@ -61,6 +69,23 @@ states of the CPUs instead and writes nothing.`,
 	cmd.Flags().Float64Var(&roi.M, "roi-m", 1, "exponent m of these")
 	cmd.MarkFlagsMutuallyExclusive("json", "idle", "top")
 	return cmd
+}
+
+// sayRewritten names the files that a report has written, and those that it left.
+func sayRewritten(w io.Writer, dir string, files []results.Rewritten) {
+	names := []string{results.ReportFile, results.PlotsDir + "/*.svg"}
+	var left []string
+	for _, f := range files {
+		if f.Left != "" {
+			left = append(left, f.Name+" is left as it is: "+f.Left)
+			continue
+		}
+		names = append(names, f.Name)
+	}
+	fmt.Fprintln(w)
+	for _, text := range append([]string{"rewritten in " + dir + ": " + strings.Join(names, ", ")}, left...) {
+		screen.Text(w, "", "  ", plaintext.Line(text))
+	}
 }
 
 func idleStates(cmd *cobra.Command, dir string) error {

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/screen"
+	"github.com/zcbench/zcbench/power"
 )
 
 // widths are those of terminals: a narrow one, the usual, that of a table without one, a wide one.
@@ -75,3 +77,26 @@ func fitsAll(t *testing.T, what string, draw func(io.Writer) error) {
 		noLonger(t, what, columns, b.Bytes())
 	}
 }
+
+// The table of power takes as many lines as it says, however narrow the terminal: it is drawn over
+// the one before.
+func TestPowerTableFitsTheTerminal(t *testing.T) {
+	trace := power.Trace{}
+	trace.Info.Name = "redfish https://bmc-of-the-receiver.example.org/redfish/v1/Chassis/1/Power"
+	trace.Info.Channels = more(trace.Info.Channels, 2)
+	trace.Info.Channels[0].Name, trace.Info.Channels[1].Name = "PSU 1", "the second power supply unit"
+	for _, columns := range widths {
+		var b bytes.Buffer
+		lines := powerTable(screen.Columned(&b, columns), []power.Trace{trace}, make([]power.Running, 1),
+			make([]power.Cost, 1), 1, time.Second, 0)
+		noLonger(t, "power", columns, b.Bytes())
+		if n := bytes.Count(b.Bytes(), []byte("\n")); n != lines {
+			t.Errorf("%d columns: it says %d lines, and wrote %d:\n%s", columns, lines, n, &b)
+		}
+		if columns == 200 && !strings.Contains(b.String(), trace.Info.Name+"  the second power supply unit") {
+			t.Errorf("cut where there is room:\n%s", &b)
+		}
+	}
+}
+
+func more[T any](s []T, n int) []T { return append(s, make([]T, n)...) }

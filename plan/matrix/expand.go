@@ -92,9 +92,12 @@ func readProduct(n ast.Node, what string) (product, error) {
 		return p, err
 	}
 	for _, kv := range pairs {
-		o := plan.LookupOption(kv.key)
+		o := plan.ByWord(kv.key)
 		if o == nil {
 			return p, at(kv.node, "unknown factor %q%s", kv.key, near.Instead(kv.key, "factors", optionNames()))
+		}
+		if i := slices.IndexFunc(p.axes, func(a axis) bool { return a.option == o }); i >= 0 {
+			return p, at(kv.node, "%s is there twice, as %s", o.Name, kv.key)
 		}
 		a, err := readAxis(o, kv)
 		if err != nil {

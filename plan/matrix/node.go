@@ -126,11 +126,20 @@ func readMap(n ast.Node, what string, fields []field) error {
 	if err != nil {
 		return err
 	}
+	seen := map[int]string{}
 	for _, p := range pairs {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.key == p.key })
+		find := func(key string) int { return slices.IndexFunc(fields, func(f field) bool { return f.key == key }) }
+		i := find(p.key)
+		if o := plan.ByWord(p.key); i < 0 && o != nil {
+			i = find(o.Name)
+		}
 		if i < 0 {
 			return unknownKey(p, what, fields)
 		}
+		if is := seen[i]; is != "" {
+			return at(p.node, "%s says the same as %s: give one of them", p.key, is)
+		}
+		seen[i] = p.key
 		if err := fields[i].read(p.value); err != nil {
 			return err
 		}
@@ -144,7 +153,7 @@ func unknownKey(p pair, what string, fields []field) error {
 	for _, f := range fields {
 		known = append(known, f.key)
 	}
-	if what == wholeFile && plan.LookupOption(p.key) != nil {
+	if what == wholeFile && plan.ByWord(p.key) != nil {
 		return at(p.node, "%s is a factor: write it below `factors:`, indented", p.key)
 	}
 	return at(p.node, "unknown key %q in %s%s", p.key, what, near.Instead(p.key, "keys", known))

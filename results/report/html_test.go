@@ -100,8 +100,8 @@ func TestHTMLSelfContained(t *testing.T) {
 	}
 }
 
-// Every table sits in a box that scrolls, so that a window too narrow for it cuts no column off; the
-// browser's test says where none has to (browsertest, TestNoColumnIsCutOff).
+// Every table sits in a box that scrolls, so that a window too narrow for it cuts no column off;
+// the browser's test says where none has to (browsertest, TestNoColumnIsCutOff).
 func TestTablesSitInBoxes(t *testing.T) {
 	for _, name := range []string{"demo.html.golden", "probed.html.golden"} {
 		page, err := os.ReadFile(filepath.Join("testdata", name))

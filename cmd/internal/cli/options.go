@@ -40,6 +40,16 @@ func AddOptions(cmd *cobra.Command, c *plan.Cell, wanted func(*plan.Option) bool
 				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
+	cmd.Flags().SetNormalizeFunc(alsoKeys)
+}
+
+// alsoKeys lets the key's word in files stand for the option's flag: --cpu-layout, or --cpu_layout,
+// is --layout.
+func alsoKeys(fs *pflag.FlagSet, name string) pflag.NormalizedName {
+	if o := plan.ByWord(name); o != nil {
+		name = o.FlagName()
+	}
+	return pflag.NormalizedName(name)
 }
 
 // pathOptions selects the options of the data path of one end.

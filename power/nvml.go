@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/helper"
 )
 
 var nvmlKind = sourceKind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: "nvml",
@@ -106,7 +108,7 @@ func listGPUs(s Spec) ([]string, error) {
 		return nil, &unavailable{short120(why), "install the NVIDIA driver, with libnvidia-ml.so.1"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s --list: %w", NVMLHelper, plainTimeout(err))
+		return nil, fmt.Errorf("%s --list: %w", helper.NVML, plainTimeout(err))
 	}
 	names := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if names[0] == "" {
@@ -126,7 +128,7 @@ func short120(s string) string {
 func parseMilliwatts(line string, v []int64, channels []channel) error {
 	f := strings.Fields(line)
 	if len(f) != len(v) {
-		return fmt.Errorf("%s prints %q for %d GPUs", NVMLHelper, short(line), len(v))
+		return fmt.Errorf("%s prints %q for %d GPUs", helper.NVML, short(line), len(v))
 	}
 	for i, text := range f {
 		part := channels[i].Part
@@ -138,7 +140,7 @@ func parseMilliwatts(line string, v []int64, channels []channel) error {
 		}
 		mw, err := strconv.ParseUint(text, 10, 32)
 		if err != nil {
-			return errors.New(NVMLHelper + " prints " + strconv.Quote(short(line)))
+			return errors.New(helper.NVML + " prints " + strconv.Quote(short(line)))
 		}
 		if v[i], err = micro(float64(mw) / 1e3); err != nil && !part {
 			return fmt.Errorf("gpu%d: %w", i, err)

@@ -96,7 +96,8 @@ type Cell struct {
 	// RX queue to take over, or to steer the flow to; nil: the last, or as found
 	Queue         *int   `json:"queue,omitempty"`
 	SteerTo       *int   `json:"steer_to,omitempty"`
-	Area          string `json:"area,omitempty"` // memory that the NIC writes into
+	Area          string `json:"area,omitempty"`    // memory that the NIC writes into
+	TXArea        string `json:"tx_area,omitempty"` // memory that the sender's NIC reads from
 	AreaBytes     int    `json:"area_bytes,omitempty"`
 	RefillEntries int    `json:"refill_entries,omitempty"`
 	CQEntries     int    `json:"cq_entries,omitempty"`

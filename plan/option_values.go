@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // number handles a numeric field whose zero leaves things as found.
@@ -208,6 +209,14 @@ func oneOf(at func(*Cell) *string, words ...string) value {
 			return fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
 		}
 		return nil
+	})
+}
+
+// memory handles a word of package dmabuf. What comes after its colon is the provider's to check.
+func memory(at func(*Cell) *string) value {
+	return text(at, func(s string) error {
+		_, _, err := dmabuf.Find(s)
+		return err
 	})
 }
 

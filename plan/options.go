@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/plan/modes"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // Options are all options, in the order in which tables show them. A new one is a field of
@@ -240,11 +241,16 @@ var Options = []Option{
 		Role: stream.RX, concerns: stream.Mode.TakesQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo },
 			within(0, 65535))},
-	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(stream.AreaKinds, ", ") +
-		" (default: pages; for devmem udmabuf; with a long --rx-buf-len huge)",
+	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(dmabuf.Words(), ", ") +
+		" (default: pages; for devmem udmabuf; with a long --rx-buf-len huge; docs/memory.md)",
 		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue),
-		Takes: "a kind of memory for payload", Words: stream.AreaKinds,
-		value: oneOf(func(c *Cell) *string { return &c.Area }, stream.AreaKinds...)},
+		Takes: "a kind of memory for payload", Words: dmabuf.Names(nil),
+		value: memory(func(c *Cell) *string { return &c.Area })},
+	{Name: "tx_area", Type: "string", Help: "memory that the sender sends from: " +
+		strings.Join(dmabuf.Names(dmabuf.Exports), ", ") + ", with what area takes after a colon (default: udmabuf)",
+		Kind: OfPath, Role: stream.TX, concerns: has(stream.DMABuf),
+		Takes: "a kind of memory for payload that is a dmabuf", Words: dmabuf.Names(dmabuf.Exports),
+		value: memory(func(c *Cell) *string { return &c.TXArea })},
 	{Name: "area_bytes", Since: 3, Flag: "area-size", Type: "bytes",
 		Help: "size of the memory for payload; 0: 64M, for devmem four times the NIC's ring plus --hold", Kind: OfPath,
 		Role: stream.RX, concerns: has(stream.UsesNICQueue),

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan/modes"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // Refusal is why a cell cannot run, and what to do about it.
@@ -274,13 +275,21 @@ func payloadUnseen(m stream.Mode, c *Cell) error {
 }
 
 func areaFits(m stream.Mode, c *Cell) error {
-	area := stream.AreaKind(c.Area)
-	inDMABuf := slices.Contains(stream.DMABufKinds, area)
+	area := c.Area
+	if m.Role == stream.TX {
+		area = c.TXArea
+	}
+	if area == "" || !m.Has(stream.UsesNICQueue) && !m.Has(stream.DMABuf) {
+		return nil
+	}
+	p, _, err := dmabuf.Find(area)
 	switch {
-	case m.Role == stream.TX:
-	case m.Has(stream.DMABuf) && area != "" && !inDMABuf:
-		return fmt.Errorf("%s cannot use memory of kind %q; its kinds are %v", m.Name, area, stream.DMABufKinds)
-	case m.Has(stream.UsesNICQueue) && !m.Has(stream.NeedsDev) && inDMABuf:
+	case err != nil:
+		return err
+	case m.Has(stream.DMABuf) && p.Open == nil:
+		return fmt.Errorf("%s cannot use memory of kind %q; its kinds are %s", m.Name, area,
+			strings.Join(dmabuf.Names(dmabuf.Exports), ", "))
+	case !m.Has(stream.DMABuf) && !m.Has(stream.NeedsDev) && p.Pages == nil:
 		return fmt.Errorf("%s has no NIC that could write into a dmabuf: leave out the area %q", m.Name, area)
 	}
 	return nil

@@ -32,7 +32,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 		o.Batch = c.UDPBatch
 	}
 	if s.Role == stream.TX {
-		o.Socket.PaceBitsPS = uint64(c.PaceBitsPS)
+		o.Socket.PaceBitsPS, o.TXArea = uint64(c.PaceBitsPS), c.TXArea
 		if p.Has(stream.RoundTrips) {
 			o.MessageBytes, o.Trips = tripOptions(c, p.Kind)
 		}
@@ -55,7 +55,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 		o.NIC.Queue = c.Queue
 	}
 	if p.Has(stream.UsesNICQueue) {
-		o.NIC = stream.NICQueue{Queue: c.Queue, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes,
+		o.NIC = stream.NICQueue{Queue: c.Queue, Area: c.Area, AreaBytes: c.AreaBytes,
 			BufLen:        c.RXBufLen,
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/modes"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 func optionsOf(t *testing.T, role stream.Role, c plan.Cell) stream.Options {
@@ -56,7 +57,7 @@ func TestPathOptions(t *testing.T) {
 		RefillEntries: 64, CQEntries: 128,
 		HoldBytes: 1 << 20, TokenBatch: 64}
 	rx, tx := optionsOf(t, stream.RX, c), optionsOf(t, stream.TX, c)
-	want := stream.NICQueue{Queue: &two, Area: stream.AreaHuge, AreaBytes: 32 << 20, BufLen: 16 << 10,
+	want := stream.NICQueue{Queue: &two, Area: dmabuf.Huge, AreaBytes: 32 << 20, BufLen: 16 << 10,
 		RefillEntries: 64, CQEntries: 128, HoldBytes: 1 << 20, TokenBatch: 64}
 	if d := cmp.Diff(want, rx.NIC); d != "" {
 		t.Error(d)

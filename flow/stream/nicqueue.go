@@ -2,23 +2,6 @@
 
 package stream
 
-// AreaKind is what backs the memory that a NIC writes payload into.
-type AreaKind string
-
-// The kinds of area.
-const (
-	AreaPages   AreaKind = "pages"   // the machine's base pages
-	AreaTHP     AreaKind = "thp"     // transparent huge pages, where the kernel has some to give
-	AreaHuge    AreaKind = "huge"    // 2 MiB pages of hugetlbfs: what buffers longer than a page need
-	AreaUdmabuf AreaKind = "udmabuf" // base pages behind a dmabuf
-)
-
-// AreaKinds are all kinds, the default first.
-var AreaKinds = []string{string(AreaPages), string(AreaTHP), string(AreaHuge), string(AreaUdmabuf)}
-
-// DMABufKinds are the kinds that a dmabuf can be of, the default first.
-var DMABufKinds = []AreaKind{AreaUdmabuf, AreaHuge}
-
 // NICQueue are the choices of a receive path that takes over a queue of a NIC.
 // Zero values let the path choose.
 type NICQueue struct {
@@ -28,8 +11,8 @@ type NICQueue struct {
 	// free of flows that are not the run's before the first of them is taken over.
 	Beside []int `json:"beside,omitempty"`
 
-	// "": pages, udmabuf of devmem; huge where BufLen is longer than a page
-	Area AreaKind `json:"area,omitempty"`
+	// as package dmabuf has it; "": pages, udmabuf of devmem; huge where BufLen is longer than a page
+	Area string `json:"area,omitempty"`
 	// of memory for payload; 0: DefaultAreaBytes, of devmem by the size of the ring
 	AreaBytes int `json:"area_bytes,omitempty"`
 	BufLen    int `json:"buf_len,omitempty"` // bytes of one of its buffers, a power of two; 0: a page

@@ -29,6 +29,9 @@ type Options struct {
 	Frames Frames
 	// NIC is for paths whose mode has NICQueue.
 	NIC NICQueue
+	// TXArea is the memory that a sender whose mode is DMABuf sends from, as package dmabuf has it;
+	// "": udmabuf.
+	TXArea string
 	// UringEngine names the io_uring engine of paths whose mode UsesRing; "" is the
 	// default.
 	UringEngine string

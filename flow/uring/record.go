@@ -25,5 +25,5 @@ func replayedRing() (*Ring, error) {
 func (o ZcrxOptions) asked() string {
 	return fmt.Sprintf(
 		"io_uring_register zcrx: interface %d, queue %d, %d bytes (dmabuf %v), buffers of %d, refill ring of %d",
-		o.IfIndex, o.Queue, len(o.Area.Bytes), o.Area.DMABuf, o.BufLen, o.RefillEntries)
+		o.IfIndex, o.Queue, o.Area.size(), o.Area.DMABuf, o.BufLen, o.RefillEntries)
 }

@@ -25,9 +25,19 @@ type ZcrxArea struct {
 	Bytes []byte
 	// DMABuf says that the kernel is to take the memory from the dmabuf FD, all
 	// of it (6.16), rather than from Bytes. The kernel cannot write to it, so it
-	// cannot fall back to copying.
+	// cannot fall back to copying. Bytes is nil where the CPU does not reach it,
+	// and Size is then its length.
 	DMABuf bool
 	FD     int
+	Size   int
+}
+
+// size returns the length of the memory in bytes.
+func (a ZcrxArea) size() int {
+	if a.DMABuf && a.Bytes == nil {
+		return a.Size
+	}
+	return len(a.Bytes)
 }
 
 // ZcrxOptions describe an interface queue for zero-copy receive.
@@ -60,7 +70,8 @@ type ZcrxOptions struct {
 type Zcrx struct {
 	ring   *Ring
 	id     uint32
-	area   []byte
+	area   []byte // as this process sees it
+	size   int
 	token  uint64
 	bufLen int
 
@@ -112,7 +123,7 @@ func (r *Ring) newZcrx(o ZcrxOptions) (*Zcrx, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	z := &Zcrx{ring: r, area: o.Area.Bytes}
+	z := &Zcrx{ring: r, area: o.Area.Bytes, size: o.Area.size()}
 	if err := z.open(o); err != nil {
 		return nil, errors.Join(err, z.unmap())
 	}
@@ -122,13 +133,13 @@ func (r *Ring) newZcrx(o ZcrxOptions) (*Zcrx, error) {
 
 func (o ZcrxOptions) check() error {
 	switch {
-	case len(o.Area.Bytes) == 0:
+	case o.Area.size() == 0:
 		return errors.New("uring: zcrx area of 0 bytes")
 	case o.BufLen != 0 && (o.BufLen&(o.BufLen-1) != 0 || o.BufLen < unix.Getpagesize()):
 		return fmt.Errorf("uring: zcrx buffers of %d bytes: must be a power of two of at least %d", o.BufLen,
 			unix.Getpagesize())
-	case len(o.Area.Bytes)%max(o.BufLen, unix.Getpagesize()) != 0:
-		return fmt.Errorf("uring: zcrx area of %d bytes is not a multiple of the buffer size", len(o.Area.Bytes))
+	case o.Area.size()%max(o.BufLen, unix.Getpagesize()) != 0:
+		return fmt.Errorf("uring: zcrx area of %d bytes is not a multiple of the buffer size", o.Area.size())
 	case o.RefillEntries < 1 || o.RefillEntries > 1<<30:
 		return fmt.Errorf("uring: refill ring of %d entries: must be 1 to %d", o.RefillEntries, maxRefillEntries)
 	}
@@ -172,9 +183,11 @@ func (o ZcrxOptions) fill(a *zcrxArg, region *Memory, entries, statsOff int) {
 	at := func(p unsafe.Pointer) uint64 { return uint64(uintptr(p)) }
 	a.region = regionDesc{userAddr: address(region.bytes), size: uint64(roundUp(len(region.bytes), unix.Getpagesize())),
 		flags: memRegionUser}
-	a.area = zcrxAreaReg{addr: address(o.Area.Bytes), len: uint64(len(o.Area.Bytes))}
+	a.area = zcrxAreaReg{len: uint64(o.Area.size())}
 	if o.Area.DMABuf {
-		a.area.addr, a.area.flags, a.area.dmabufFD = 0, zcrxAreaDMABuf, uint32(o.Area.FD)
+		a.area.flags, a.area.dmabufFD = zcrxAreaDMABuf, uint32(o.Area.FD)
+	} else {
+		a.area.addr = address(o.Area.Bytes)
 	}
 	a.reg = zcrxIfqReg{ifIdx: uint32(o.IfIndex), ifRxq: uint32(o.Queue), rqEntries: uint32(entries),
 		rxBufLen: uint32(o.BufLen),
@@ -205,7 +218,7 @@ func (o ZcrxOptions) explain(r *Ring, errno unix.Errno) error {
 	case o.Stats || len(o.Events) > 0:
 		call = remedy.ZcrxStats
 	}
-	on := remedy.On{Thread: r.issuer, Bytes: int64(len(o.Area.Bytes))}
+	on := remedy.On{Thread: r.issuer, Bytes: int64(o.Area.size())}
 	if i, err := net.InterfaceByIndex(o.IfIndex); err == nil {
 		on.Dev = i.Name
 	}
@@ -219,12 +232,16 @@ func (z *Zcrx) ID() uint32 { return z.id }
 func (z *Zcrx) BufLen() int { return z.bufLen }
 
 // Buffers returns how many buffers the area has.
-func (z *Zcrx) Buffers() int { return len(z.area) / z.bufLen }
+func (z *Zcrx) Buffers() int { return z.size / z.bufLen }
+
+// Where returns where in the area the payload of a completion of SQE.RecvZC begins: extra is its
+// second half.
+func (z *Zcrx) Where(extra *[2]uint64) uint64 { return extra[0] &^ zcrxAreaMask }
 
 // Bytes returns the payload that a completion of SQE.RecvZC brought, in place: extra is its second
 // half. The bytes are the application's until they are refilled.
 func (z *Zcrx) Bytes(c *CQE, extra *[2]uint64) []byte {
-	at := extra[0] &^ zcrxAreaMask
+	at := z.Where(extra)
 	end := at + uint64(c.Res)
 	return z.area[at:end:end]
 }

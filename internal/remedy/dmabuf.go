@@ -18,6 +18,15 @@ const (
 	UdmabufMemory Call = "memfd_create, ftruncate, fcntl, mmap: memory of a udmabuf"
 )
 
+// Memory of the kernel's heaps, and of graphics drivers.
+const (
+	HeapOpen  Call = "file: /dev/dma_heap/NAME"
+	HeapAlloc Call = "ioctl DMA_HEAP_IOCTL_ALLOC"
+	DRMOpen   Call = "file: /dev/dri/NODE"
+	DRMCreate Call = "ioctl DRM_IOCTL_MODE_CREATE_DUMB"
+	DRMExport Call = "ioctl DRM_IOCTL_PRIME_HANDLE_TO_FD"
+)
+
 // HugeAsked: the memory was to be in huge pages.
 const HugeAsked Fact = "huge pages were asked for"
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )
@@ -71,7 +71,7 @@ func (r *Receiver) longBuffers(e *fault.Error) (why, fix string) {
 	}
 	switch {
 	case strings.Contains(e.Ack, "not aligned to niov"): // net_devmem_bind_dmabuf; the kernel cuts its text at 80 bytes
-		if areaKind(r.opt.NIC, r.bufLen) == stream.AreaHuge {
+		if areaKind(r.opt.NIC, r.bufLen) == dmabuf.Huge {
 			return "", "choose a smaller --rx-buf-len"
 		}
 		return "", "use --area huge"

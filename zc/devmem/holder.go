@@ -10,7 +10,7 @@ var (
 )
 
 // Memory returns what the NIC writes into; nil where it is a device's.
-func (r *Receiver) Memory() []byte { return r.mem.Bytes() }
+func (r *Receiver) Memory() []byte { return r.mem.Bytes }
 
 // Memory returns what the NIC reads from.
-func (s *Sender) Memory() []byte { return s.mem.Bytes() }
+func (s *Sender) Memory() []byte { return s.mem.Bytes }

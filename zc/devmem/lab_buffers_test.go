@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"golang.org/x/sys/unix"
 )
@@ -62,8 +63,8 @@ func TestLabBuffers(t *testing.T) {
 	for _, x := range []struct {
 		bufLen int
 		family string
-		area   stream.AreaKind
-	}{{4096, "ipv4", ""}, {16 << 10, "ipv6", ""}, {16 << 10, "ipv4", stream.AreaHuge}, {32 << 10, "ipv4", ""}} {
+		area   string
+	}{{4096, "ipv4", ""}, {16 << 10, "ipv6", ""}, {16 << 10, "ipv4", dmabuf.Huge}, {32 << 10, "ipv4", ""}} {
 		t.Run(fmt.Sprint(x.bufLen, x.area, x.family), func(t *testing.T) {
 			q := stream.NICQueue{BufLen: x.bufLen, Area: x.area, AreaBytes: 32 << 20}
 			if x.bufLen > 4096 && !has {
@@ -122,7 +123,7 @@ func TestLabImitatedBuffers(t *testing.T) {
 		want, fix string
 	}
 	cases := map[string]refusal{
-		"pieces too short": {stream.NICQueue{BufLen: 64 << 10, Area: stream.AreaUdmabuf, AreaBytes: 64 << 20},
+		"pieces too short": {stream.NICQueue{BufLen: 64 << 10, Area: dmabuf.Udmabuf, AreaBytes: 64 << 20},
 			"not aligned to niov", "--area huge"},
 	}
 	switch model, _ := os.ReadFile("/sys/module/softnic/parameters/imitate"); strings.TrimSpace(string(model)) {
@@ -135,7 +136,7 @@ func TestLabImitatedBuffers(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if c.q.Area == stream.AreaUdmabuf {
+			if c.q.Area == dmabuf.Udmabuf {
 				labtest.MemoryInPieces(t)
 			} else {
 				labtest.AwaitHugePages(t, c.q.AreaBytes)

@@ -85,7 +85,7 @@ func TestLabHeaderSplitOff(t *testing.T) {
 			return struct{}{}, err
 		}
 		defer mem.Close()
-		_, err = d.BindRX(mem.FD(), 3)
+		_, err = d.BindRX(mem.FD, 3)
 		return struct{}{}, err
 	})
 	if !errors.Is(err, unix.EINVAL) || !labtest.Contains(err, "tcp-data-split is disabled") ||

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/devmem"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/msgzc"
 )
@@ -145,14 +146,14 @@ func TestLabSizes(t *testing.T) {
 		"read 4 KiB":     {ReadBytes: 4 << 10},
 		"read 100 bytes": {ReadBytes: 100, Bytes: 1 << 20},
 		"read 64 MiB":    {ReadBytes: 64 << 20},
-		"huge pages":     {NIC: stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 16 << 20}},
+		"huge pages":     {NIC: stream.NICQueue{Area: dmabuf.Huge, AreaBytes: 16 << 20}},
 		"tight":          {NIC: stream.NICQueue{AreaBytes: 4 << 20, TokenBatch: 1024}}, // the ring, and as much again
 		"hold 8 MiB":     {NIC: stream.NICQueue{HoldBytes: 8 << 20}},
 		"queue 1":        {NIC: stream.NICQueue{Queue: new(int)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x.Family = "ipv6"
-			if x.NIC.Area == stream.AreaHuge {
+			if x.NIC.Area == dmabuf.Huge {
 				labtest.AwaitHugePages(t, x.NIC.AreaBytes)
 			}
 			if x.Bytes == 0 {

@@ -36,7 +36,7 @@ func TestLabRefused(t *testing.T) {
 			want: "memory of 1048576 bytes for the RX ring of sn0, 512 buffers", fix: "--area-size 2097152"},
 		"size limit": {q: stream.NICQueue{AreaBytes: 9 << 20}, limit: "8", is: dmabuf.ErrLimit,
 			want: "above the kernel's limit of 8 MiB", fix: "echo 9 > " + file},
-		"huge pages missing": {q: stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 1 << 30}, limit: "4096",
+		"huge pages missing": {q: stream.NICQueue{Area: dmabuf.Huge, AreaBytes: 1 << 30}, limit: "4096",
 			is: unix.ENOMEM, want: "mmap", fix: "vm.nr_hugepages=512"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ package devmem
 
 import (
 	"cmp"
+	"errors"
 	"os"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -25,7 +26,7 @@ func (r *Receiver) asked() int {
 
 // newMemory makes the memory that the options ask for, else four times the ring of buffers
 // of bufLen bytes, and what the application keeps.
-func newMemory(d *nic.Device, q stream.NICQueue, bufLen int) (dmabuf.Memory, error) {
+func newMemory(d *nic.Device, q stream.NICQueue, bufLen int) (*dmabuf.Memory, error) {
 	ring, err := d.PayloadRing(bufLen)
 	if err != nil {
 		return nil, err
@@ -37,26 +38,19 @@ func newMemory(d *nic.Device, q stream.NICQueue, bufLen int) (dmabuf.Memory, err
 	if err := dmabuf.CheckSize(size, ring.Buffers, bufLen, d.Name, ring.Most(d.Name, size/bufLen/4)); err != nil {
 		return nil, err
 	}
-	if areaKind(q, bufLen) == stream.AreaHuge {
-		const huge = 2 << 20
-		return memory(dmabuf.NewUdmabuf((size+huge-1)/huge*huge, dmabuf.HugePages))
+	m, err := dmabuf.Make(areaKind(q, bufLen), size)
+	if err == nil && !m.Whole() {
+		err = errors.Join(dmabuf.NotWhole(m), m.Close())
+		m = nil
 	}
-	return memory(dmabuf.NewUdmabuf(size))
+	return m, err
 }
 
 // areaKind chooses what backs the memory: buffers longer than a page want memory that is contiguous
 // in pieces of their length.
-func areaKind(q stream.NICQueue, bufLen int) stream.AreaKind {
+func areaKind(q stream.NICQueue, bufLen int) string {
 	if q.Area == "" && bufLen > os.Getpagesize() {
-		return stream.AreaHuge
+		return dmabuf.Huge
 	}
-	return cmp.Or(q.Area, stream.AreaUdmabuf)
-}
-
-// memory makes a missing udmabuf a missing Memory.
-func memory(u *dmabuf.Udmabuf, err error) (dmabuf.Memory, error) {
-	if err != nil {
-		return nil, err
-	}
-	return u, nil
+	return cmp.Or(q.Area, dmabuf.Udmabuf)
 }

@@ -15,7 +15,7 @@ var (
 		NewReceiver: stream.MakesReceiver(New), Probe: Probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider,
 		ProbeQueue: probeQueue}
 	TX = stream.Mode{Name: Mode, Role: stream.TX, Summary: "devmem TCP send from a dmabuf",
-		Traits: stream.ZeroCopy | stream.NeedsDev | stream.ZeroCopySocket,
+		Traits: stream.ZeroCopy | stream.NeedsDev | stream.ZeroCopySocket | stream.DMABuf,
 		Kernel: "6.16", Needs: []stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedInterface,
 			stream.NeedDriver, stream.NeedScatterGather},
 		NewSender: stream.MakesSender(NewSender), Probe: probeSend, ProbeDevice: ProbeSendDevice}

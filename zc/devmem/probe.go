@@ -85,9 +85,9 @@ func probeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }
 // bindNothing asks the kernel to bind a page of memory where it says no, see
 // [nicqueue.ProbeProvider].
 func bindNothing(d *nic.Device) error {
-	return onPage(func(mem dmabuf.Memory) error {
+	return onPage(func(mem *dmabuf.Memory) error {
 		return nicqueue.ProbeProvider(Mode, d, func(queue int) error {
-			b, err := d.BindRX(mem.FD(), queue)
+			b, err := d.BindRX(mem.FD, queue)
 			if err == nil {
 				err = b.Close()
 			}
@@ -107,8 +107,8 @@ func ProbeSendDevice(dev string) error {
 		return nicqueue.Unsupported(Mode, err)
 	}
 	defer d.Close()
-	return onPage(func(mem dmabuf.Memory) error {
-		b, err := d.BindTX(mem.FD())
+	return onPage(func(mem *dmabuf.Memory) error {
+		b, err := d.BindTX(mem.FD)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func ProbeSendDevice(dev string) error {
 }
 
 // onPage runs f with a page of memory.
-func onPage(f func(dmabuf.Memory) error) error {
+func onPage(f func(*dmabuf.Memory) error) error {
 	mem, err := dmabuf.NewUdmabuf(os.Getpagesize())
 	if err != nil {
 		return nicqueue.Unsupported(Mode, err)

@@ -19,7 +19,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
 	}
 	t := r.tokens
-	figure("devmem_memory_bytes", "bytes", float64(r.mem.Size()))
+	figure("devmem_memory_bytes", "bytes", float64(r.mem.Size))
 	figure("devmem_buffer_bytes", "bytes", float64(r.bufLen))
 	figure("devmem_read_bytes", "bytes", float64(len(r.linear.Bytes())))
 	figure("devmem_token_batch", "1", float64(t.batch))

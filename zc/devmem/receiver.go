@@ -31,7 +31,8 @@ type Receiver struct {
 	opt stream.Options
 
 	queue   *nicqueue.Queue
-	mem     dmabuf.Memory
+	mem     *dmabuf.Memory
+	view    *dmabuf.View
 	bufLen  int // bytes of one of the NIC's buffers
 	binding *nic.Binding
 
@@ -70,10 +71,13 @@ func (r *Receiver) takeOver() (err error) {
 	if r.mem, err = newMemory(r.queue.Dev, r.opt.NIC, r.bufLen); err != nil {
 		return nicqueue.NoMemory(Mode, err)
 	}
+	if r.view, err = dmabuf.NewView(r.mem, r.opt.Touch); err != nil {
+		return nicqueue.NoMemory(Mode, err)
+	}
 	if r.linear, err = stream.NewBuffer(readBytes(r.opt)); err != nil {
 		return err
 	}
-	if r.binding, err = r.queue.Dev.BindRXBuffers(r.mem.FD(), r.queue.ID, r.asked()); err != nil {
+	if r.binding, err = r.queue.Dev.BindRXBuffers(r.mem.FD, r.queue.ID, r.asked()); err != nil {
 		return r.explain(err)
 	}
 	if err := r.queue.Bound(nic.ProviderDMABuf); err != nil {

@@ -3,6 +3,7 @@
 package devmem
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -26,7 +27,8 @@ const maxPayload = 64 << 20
 // Sender sends from a dmabuf.
 type Sender struct {
 	dev     *nic.Device
-	mem     dmabuf.Memory
+	mem     *dmabuf.Memory
+	size    int // of the payload in it
 	period  int
 	binding *nic.Binding
 	writer  sock.DevmemWriter
@@ -49,26 +51,37 @@ func (s *Sender) open(opt stream.Options) (err error) {
 	if s.dev, err = nic.Open(opt.NIC.Dev); err != nil {
 		return err
 	}
-	if s.mem, err = memory(dmabuf.NewUdmabuf(min(stream.PayloadBytes(opt.MessageBytes), maxPayload))); err != nil {
+	s.size = min(stream.PayloadBytes(opt.MessageBytes), maxPayload)
+	if s.mem, err = dmabuf.Make(cmp.Or(opt.TXArea, dmabuf.Udmabuf), s.size); err != nil {
 		return err
 	}
-	if err = s.mem.Begin(dmabuf.Write); err != nil {
+	if err := s.fill(opt.MessageBytes); err != nil {
 		return err
 	}
-	s.period = stream.WritePayload(s.mem.Bytes(), opt.MessageBytes)
-	if err = s.mem.End(dmabuf.Write); err != nil {
-		return err
-	}
-	s.binding, err = s.dev.BindTX(s.mem.FD())
+	s.binding, err = s.dev.BindTX(s.mem.FD)
 	return err
+}
+
+// fill writes the payload, by the device's copy where the CPU does not reach the memory.
+func (s *Sender) fill(message int) error {
+	if s.mem.Bytes == nil {
+		b := make([]byte, s.size)
+		s.period = stream.WritePayload(b, message)
+		return s.mem.Write(0, b)
+	}
+	if err := s.mem.Begin(dmabuf.Write); err != nil {
+		return err
+	}
+	s.period = stream.WritePayload(s.mem.Bytes[:s.size], message)
+	return s.mem.End(dmabuf.Write)
 }
 
 // call sends up to n bytes from offset off of the payload.
 func (s *Sender) call(fd, off, n int) (int, unix.Errno) {
-	if off >= s.mem.Size() {
+	if off >= s.size {
 		off %= s.period // the same bytes
 	}
-	return s.writer.Send(fd, s.binding.ID, off, min(n, s.mem.Size()-off))
+	return s.writer.Send(fd, s.binding.ID, int(s.mem.Offset)+off, min(n, s.size-off))
 }
 
 // explain names a route that does not lead by the interface.
@@ -94,7 +107,7 @@ func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error 
 // Evidence returns the size of the dmabuf that the payload was in.
 func (s *Sender) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: []stream.Figure{{Name: "devmem_payload_bytes", Unit: "bytes",
-		Value: float64(s.mem.Size())}}}
+		Value: float64(s.size)}}}
 }
 
 // Close ends the binding and frees the memory. It comes after the flow's socket

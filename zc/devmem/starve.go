@@ -49,7 +49,7 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	pieces, bytes := r.heldAll()
 	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d "+
 		"bytes in all, of %d bytes of memory",
-		r.queue.ID, pieces, bytes, r.mem.Size())
+		r.queue.ID, pieces, bytes, int(r.mem.Size))
 	how := "hold less (--hold), or give the NIC more memory (--area-size)"
 	if pieces == 0 {
 		op += "; the rest is in the socket, behind packets that were lost"
@@ -72,7 +72,7 @@ func (r *Receiver) wanted() bool {
 	if now, _ := r.queue.Lost(); r.idle.known && now > r.idle.lost {
 		return true
 	}
-	all := r.mem.Size() / r.bufLen
+	all := int(r.mem.Size) / r.bufLen
 	most := all - spare(all)
 	if pieces, _ := r.heldAll(); pieces < most { // a long buffer may have several fragments: the pool decides
 		return false

@@ -11,7 +11,6 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/zc/dmabuf"
 	"golang.org/x/sys/unix"
 )
 
@@ -92,19 +91,8 @@ func (r *Receiver) failed(c *stream.Conn, errno unix.Errno) error {
 // take treats the payload of one read of n bytes.
 func (r *Receiver) take(n int, frags sock.DevmemFrags, m *stream.Meter) error {
 	r.idle.flowing()
-	looks := r.opt.Touch != stream.TouchNone && r.mem.Bytes() != nil
-	if looks {
-		m.Call()
-		if err := r.mem.Begin(dmabuf.Read); err != nil {
-			return err
-		}
-	}
 	got, err := r.sort(n, frags, m)
-	if looks {
-		m.Call()
-		err = errors.Join(err, r.mem.End(dmabuf.Read))
-	}
-	if err != nil {
+	if err = errors.Join(err, r.view.End(m)); err != nil {
 		return err
 	}
 	m.Bytes(n)
@@ -126,13 +114,15 @@ func (r *Receiver) take(n int, frags sock.DevmemFrags, m *stream.Meter) error {
 // sort goes through the fragments of a read of n bytes and returns how many were
 // in the dmabuf. Bytes without any are ordinary ones: they came by another queue.
 func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int, err error) {
-	mem, at, inside := r.mem.Bytes(), 0, uint64(0)
-	size := uint64(r.mem.Size())
+	at, inside, size := 0, uint64(0), uint64(r.mem.Size)
 	for f, ok := frags.Next(); ok; f, ok = frags.Next() {
 		if f.Linear {
 			if at+int(f.Size) > len(r.linear.Bytes()) {
 				return got, fmt.Errorf("recvmsg: %d linear bytes at %d, in a buffer of %d", f.Size, at,
 					len(r.linear.Bytes()))
+			}
+			if err := r.view.Pause(); err != nil {
+				return got, err
 			}
 			r.touch.Next(r.linear.Bytes()[at:at+int(f.Size)], m)
 			at += int(f.Size)
@@ -141,10 +131,8 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 		if f.DMABuf != r.binding.ID || f.Offset > size || uint64(f.Size) > size-f.Offset {
 			return got, r.stray(f)
 		}
-		if mem != nil {
-			r.touch.Next(mem[f.Offset:f.Offset+uint64(f.Size)], m)
-		} else {
-			r.touch.Skip(int(f.Size))
+		if err := r.view.Next(r.touch, int(f.Offset), int(f.Size), m); err != nil {
+			return got, err
 		}
 		r.tokens.take(f.Token, f.Size)
 		inside += uint64(f.Size)
@@ -172,7 +160,7 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 // stray names a fragment that is not in our memory.
 func (r *Receiver) stray(f sock.DevmemFrag) error {
 	if f.DMABuf == r.binding.ID {
-		return fmt.Errorf("recvmsg: fragment of %d bytes at %d, in memory of %d", f.Size, f.Offset, r.mem.Size())
+		return fmt.Errorf("recvmsg: fragment of %d bytes at %d, in memory of %d", f.Size, f.Offset, r.mem.Size)
 	}
 	where, fix := r.queue.Whereabouts(r.fd)
 	return &fault.Error{Op: fmt.Sprintf("recvmsg: payload is in the memory of binding %d, not of %d: %s", f.DMABuf,

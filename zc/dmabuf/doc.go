@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package dmabuf makes memory that both a NIC and this process can reach, named
-// by a dmabuf descriptor.
+// Package dmabuf makes memory that a NIC can reach, named by a dmabuf descriptor.
 //
-// [Memory] is what a data path asks of such memory; [Udmabuf] has it of the
-// host's own pages. Memory of a GPU can join: it has a descriptor and a size, and
-// no bytes that the CPU could read.
+// [Memory] is what a data path gets. What makes it is a [Provider], a file each: the host's pages
+// (udmabuf, heap), a graphics driver's objects (drm), whatever a program hands over (fd). All
+// are in one list, [Providers], from which the options area and tx_area take their words.
 package dmabuf

@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 		remedytest.Try(t, remedy.UdmabufCreate, "UDMABUF_CREATE", remedytest.Denied(unix.SYS_IOCTL, made),
 			remedytest.Repeated...)
 	}
-	u := &Udmabuf{fd: -1}
+	u := &Memory{FD: -1}
 	remedytest.Try(t, remedy.UdmabufSync, "DMA_BUF_IOCTL_SYNC", remedytest.Denied(unix.SYS_IOCTL,
 		func() error { return u.Begin(Write) }), remedytest.Repeated...)
 }

@@ -5,7 +5,6 @@ package dmabuf
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -27,35 +26,40 @@ type Option int
 // HugePages takes 2 MiB pages of hugetlbfs, which must be reserved.
 const HugePages Option = 1
 
-// Udmabuf is ordinary memory dressed up as a dmabuf (drivers/dma-buf/udmabuf.c,
-// 4.20): a memfd whose pages the kernel pins.
-type Udmabuf struct {
-	fd    int
-	bytes []byte
-	memfd int
-
-	replayed bool // a record answers (package tape): there is no memory
-}
-
-var _ Memory = (*Udmabuf)(nil)
+// udmabufs make ordinary memory that is dressed up as a dmabuf (drivers/dma-buf/udmabuf.c, 4.20): a
+// memfd whose pages the kernel pins.
+var udmabufs = Provider{Name: Udmabuf, Help: "base pages behind a dmabuf",
+	Open: func(_ string, size int) (*Memory, error) { return NewUdmabuf(size) }}
 
 // NewUdmabuf makes a udmabuf of size bytes, a multiple of the page size, all
 // pages present. It needs /dev/udmabuf. Above the limit of the module parameter
 // size_limit_mb it fails with [ErrLimit], and without enough huge pages with
 // ENOMEM.
-func NewUdmabuf(size int, opts ...Option) (*Udmabuf, error) {
-	u := &Udmabuf{fd: -1, memfd: -1, replayed: tape.Replaying()}
+func NewUdmabuf(size int, opts ...Option) (*Memory, error) {
+	u := &udmabuf{size: size, huge: slices.Contains(opts, HugePages), memfd: -1}
+	u.mem = &Memory{FD: -1, Size: int64(size), replayed: tape.Replaying()}
 	var err error
-	if !u.replayed {
-		err = u.open(size, opts)
+	if u.mem.replayed {
+		u.mem.FD = replayedFD
+	} else {
+		err = u.open()
 	}
 	if err = tape.Note(fmt.Sprintf("udmabuf of %d bytes %v", size, opts), err); err != nil {
-		return nil, errors.Join(err, u.Close())
+		return nil, errors.Join(err, u.mem.Close())
 	}
-	return u, nil
+	return u.mem, nil
 }
 
-func (u *Udmabuf) open(size int, opts []Option) (err error) {
+// udmabuf is one that is being made.
+type udmabuf struct {
+	mem   *Memory
+	size  int
+	huge  bool
+	memfd int
+}
+
+func (u *udmabuf) open() (err error) {
+	size, huge := u.size, u.huge
 	op := fmt.Sprintf("make a udmabuf of %d bytes", size)
 	// Looked at first: the kernel itself says only EINVAL, after all pages were made.
 	limit, known := sizeLimit()
@@ -63,7 +67,7 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 		return &fault.Error{Op: op, Err: fmt.Errorf("%w of %d MiB (%s)", ErrLimit, limit, limitFile),
 			How: fmt.Sprintf("echo %d > %s, or choose a smaller --area-size", mb, limitFile)}
 	}
-	flags, huge := unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING, slices.Contains(opts, HugePages)
+	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	if huge {
 		flags |= unix.MFD_HUGETLB | unix.MFD_HUGE_2MB
 	}
@@ -80,6 +84,7 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	if u.memfd, err = unix.MemfdCreate("zcbench-udmabuf", flags); err != nil {
 		return failed("memfd_create", err)
 	}
+	u.mem.Closes(func() error { return unix.Close(u.memfd) })
 	if err = unix.Ftruncate(u.memfd, int64(size)); err != nil {
 		return failed("ftruncate", err)
 	}
@@ -87,37 +92,44 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	if _, err = unix.FcntlInt(uintptr(u.memfd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK); err != nil {
 		return failed("fcntl F_ADD_SEALS", err)
 	}
-	if err = u.populate(size, huge); err != nil {
+	if err = u.populate(); err != nil {
 		return failed("mmap", err)
 	}
-	return u.export(op, size)
+	return u.export(op)
 }
 
 // populate maps the memfd, with all its pages. Huge ones may be on their way back from a flow
 // before.
-func (u *Udmabuf) populate(size int, huge bool) error {
+func (u *udmabuf) populate() error {
+	var b []byte
 	mmap := func() (err error) {
-		u.bytes, err = unix.Mmap(u.memfd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+		b, err = unix.Mmap(u.memfd, 0, u.size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 		return err
 	}
-	if huge {
-		return hugepages.Await(size, mmap)
+	err := mmap
+	if u.huge {
+		err = func() error { return hugepages.Await(u.size, mmap) }
 	}
-	return mmap()
+	if err := err(); err != nil {
+		return err
+	}
+	u.mem.Bytes = b
+	u.mem.Closes(func() error { return unix.Munmap(b) })
+	return nil
 }
 
 // export makes the dmabuf of the memfd.
-func (u *Udmabuf) export(op string, size int) error {
+func (u *udmabuf) export(op string) error {
 	dev, err := unix.Open("/dev/udmabuf", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return remedy.Error(remedy.UdmabufOpen, op+": open /dev/udmabuf", err, remedy.On{Path: "/dev/udmabuf"})
 	}
 	defer unix.Close(dev)
-	fd, errno := createUdmabuf(dev, &udmabufCreate{memfd: uint32(u.memfd), flags: udmabufCloexec, size: uint64(size)})
+	fd, errno := createUdmabuf(dev, &udmabufCreate{memfd: uint32(u.memfd), flags: udmabufCloexec, size: uint64(u.size)})
 	if errno != 0 {
-		return remedy.Error(remedy.UdmabufCreate, op+": ioctl UDMABUF_CREATE", errno, remedy.On{Bytes: int64(size)})
+		return remedy.Error(remedy.UdmabufCreate, op+": ioctl UDMABUF_CREATE", errno, remedy.On{Bytes: int64(u.size)})
 	}
-	u.fd = fd
+	u.mem.keep(fd)
 	return nil
 }
 
@@ -131,48 +143,4 @@ func sizeLimit() (mb int, known bool) {
 	}
 	mb, err = strconv.Atoi(strings.TrimSpace(string(b)))
 	return mb, err == nil
-}
-
-// FD returns the dmabuf's file descriptor.
-func (u *Udmabuf) FD() int {
-	if u.replayed {
-		return math.MaxInt32 // it has none; less than 0 is asked for where none is meant
-	}
-	return u.fd
-}
-
-// Size returns the dmabuf's length in bytes.
-func (u *Udmabuf) Size() int { return len(u.bytes) }
-
-// Bytes returns the memory as this process sees it.
-func (u *Udmabuf) Bytes() []byte { return u.bytes }
-
-// Begin begins an access by the CPU.
-func (u *Udmabuf) Begin(a Access) error { return u.sync(uint64(a) | syncStart) }
-
-// End ends it.
-func (u *Udmabuf) End(a Access) error { return u.sync(uint64(a) | syncEnd) }
-
-func (u *Udmabuf) sync(flags uint64) error {
-	if errno := syncDMABuf(u.fd, flags); errno != 0 {
-		return remedy.Error(remedy.UdmabufSync, "ioctl DMA_BUF_IOCTL_SYNC on a udmabuf", errno, remedy.On{FD: u.fd})
-	}
-	return nil
-}
-
-// Close gives this process's part of the memory back; who imported the dmabuf
-// keeps theirs.
-func (u *Udmabuf) Close() error {
-	var errs []error
-	if u.bytes != nil {
-		errs = append(errs, unix.Munmap(u.bytes))
-		u.bytes = nil
-	}
-	for _, fd := range []*int{&u.fd, &u.memfd} {
-		if *fd >= 0 {
-			errs = append(errs, unix.Close(*fd))
-			*fd = -1
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -33,7 +33,7 @@ func TestSizes(t *testing.T) {
 }
 
 // make1 makes a udmabuf, or skips where the kernel has none.
-func make1(t *testing.T, size int, opts ...Option) (*Udmabuf, error) {
+func make1(t *testing.T, size int, opts ...Option) (*Memory, error) {
 	t.Helper()
 	u, err := NewUdmabuf(size, opts...)
 	if _, serr := os.Stat("/dev/udmabuf"); serr != nil {
@@ -52,13 +52,13 @@ func TestUdmabuf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(u.Bytes()) != size || u.Size() != size || u.FD() < 0 {
-		t.Errorf("%d bytes, descriptor %d", len(u.Bytes()), u.FD())
+	if len(u.Bytes) != size || u.Size != size || u.FD < 0 {
+		t.Errorf("%d bytes, descriptor %d", len(u.Bytes), u.FD)
 	}
 	if err := errors.Join(u.Begin(Write), u.End(Write)); err != nil {
 		t.Error(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { u.Begin(Read); u.Bytes()[size-1]++; u.End(Read) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { u.Begin(Read); u.Bytes[size-1]++; u.End(Read) }); n != 0 {
 		t.Errorf("an access allocates %v times", n)
 	}
 	for range 2 {
@@ -105,7 +105,7 @@ func TestLabUdmabufHuge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Bytes()[4<<20-1] = 1
+	u.Bytes[4<<20-1] = 1
 	if err := u.Close(); err != nil {
 		t.Error(err)
 	}

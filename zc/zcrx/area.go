@@ -13,9 +13,8 @@ import (
 
 // area is the memory that payload is written into.
 type area struct {
-	kind stream.AreaKind
-	mem  *uring.Memory
-	dma  *dmabuf.Udmabuf
+	kind string // as the options have it
+	*dmabuf.Memory
 }
 
 // areaBytes computes the size of the area: what the options ask for, which must fill the ring of
@@ -40,48 +39,22 @@ func areaBytes(q stream.NICQueue, d *nic.Device) (int, error) {
 	return size, dmabuf.CheckSize(size, ring.Buffers, buf, d.Name, ring.Most(d.Name, size/buf/4))
 }
 
-// newArea allocates size bytes of what the options ask for, in whole huge pages.
+// newArea allocates size bytes, or more, of what the options ask for.
 func newArea(q stream.NICQueue, size int) (*area, error) {
-	const huge = 2 << 20
-	unit := max(q.BufLen, 4096)
+	unit := max(q.BufLen, os.Getpagesize())
 	a := &area{kind: q.Area}
 	if a.kind == "" {
-		a.kind = stream.AreaPages
-		if q.BufLen > 4096 {
-			a.kind = stream.AreaHuge
+		a.kind = dmabuf.Pages
+		if q.BufLen > os.Getpagesize() {
+			a.kind = dmabuf.Huge
 		}
 	}
-	if a.kind == stream.AreaHuge {
-		unit = huge
-	}
-	size = (size + unit - 1) / unit * unit
 	var err error
-	switch a.kind {
-	case stream.AreaUdmabuf:
-		a.dma, err = dmabuf.NewUdmabuf(size)
-	case stream.AreaHuge:
-		a.mem, err = uring.NewMemory(size, uring.PagesHuge)
-	case stream.AreaTHP:
-		a.mem, err = uring.NewMemory(size, uring.PagesTransparent)
-	default:
-		a.mem, err = uring.NewMemory(size, uring.PagesBase)
-	}
+	a.Memory, err = dmabuf.MakeAny(a.kind, (size+unit-1)/unit*unit)
 	return a, err
 }
 
 // registration describes the area as a ring takes it.
 func (a *area) registration() uring.ZcrxArea {
-	if a.dma != nil {
-		return uring.ZcrxArea{Bytes: a.dma.Bytes(), DMABuf: true, FD: a.dma.FD()}
-	}
-	return uring.ZcrxArea{Bytes: a.mem.Bytes()}
-}
-
-func (a *area) size() int { return len(a.registration().Bytes) }
-
-func (a *area) close() error {
-	if a.dma != nil {
-		return a.dma.Close()
-	}
-	return a.mem.Close()
+	return uring.ZcrxArea{Bytes: a.Bytes, DMABuf: a.FD >= 0, FD: a.FD, Size: int(a.Size)}
 }

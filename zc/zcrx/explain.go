@@ -8,8 +8,8 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )
@@ -75,7 +75,7 @@ const contiguous = 2 << 20
 func (r *Receiver) length(o uring.ZcrxOptions, errno unix.Errno) (why, fix string) {
 	drv, _ := r.queue.Dev.Driver()
 	most, known := drv.LongestBuffer()
-	whole := r.area.kind == stream.AreaHuge && o.BufLen <= contiguous
+	whole := r.area.kind == dmabuf.Huge && o.BufLen <= contiguous
 	switch {
 	case known && o.BufLen > most:
 		return fmt.Sprintf("the driver supports receive buffers of at most %d bytes, not %d", most, o.BufLen),

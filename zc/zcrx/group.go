@@ -3,6 +3,7 @@
 package zcrx
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -110,7 +111,7 @@ func (r *Receiver) first() *member {
 // takeAll does for several flows what [Receiver.take] does for one.
 func (r *Receiver) takeAll(shared *stream.Meter) (bytes int, err error) {
 	pieces, err := r.walk()
-	if err != nil {
+	if err = errors.Join(err, r.view.End(shared)); err != nil {
 		return 0, err
 	}
 	for _, m := range r.members {
@@ -165,7 +166,9 @@ func (r *Receiver) walk() (pieces int, err error) {
 			continue
 		}
 		if looks {
-			m.touch.Next(r.z.Bytes(cqe, d.Extra()), m.meter)
+			if err := r.view.Next(m.touch, int(r.z.Where(d.Extra())), int(cqe.Res), m.meter); err != nil {
+				return pieces, err
+			}
 		}
 		if off, n := d.Extra()[0], uint32(cqe.Res); holds || r.held.Count() > 0 || !r.z.Refill(off, n) {
 			r.held.Push(off, n)

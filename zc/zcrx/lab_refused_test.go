@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 	"golang.org/x/sys/unix"
@@ -36,7 +37,7 @@ func TestLabImitatedTooLong(t *testing.T) {
 	}
 	labtest.AwaitHugePages(t, 16<<20)
 	_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{BufLen: 2 * most,
-		Area: stream.AreaHuge, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
+		Area: dmabuf.Huge, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
 	labtest.MustSay(t, err, unix.ERANGE, fmt.Sprintf("of at most %d bytes, not %d", most, 2*most),
 		fmt.Sprintf("--rx-buf-len %d", most))
 }

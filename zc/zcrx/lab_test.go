@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 	"golang.org/x/sys/unix"
@@ -72,13 +73,13 @@ func isZeroCopy(t *testing.T, x labtest.Transfer, o labtest.Outcome) {
 // round it. TestLabGiB has larger ones.
 func TestLabAreas(t *testing.T) {
 	labtest.Need(t)
-	areas := []stream.NICQueue{{}, {BufLen: 4096}, {Area: stream.AreaTHP, BufLen: 8192}, {Area: stream.AreaHuge},
-		{Area: stream.AreaUdmabuf}, {BufLen: 16384}}
+	areas := []stream.NICQueue{{}, {BufLen: 4096}, {Area: "thp", BufLen: 8192}, {Area: dmabuf.Huge},
+		{Area: dmabuf.Udmabuf}, {BufLen: 16384}}
 	labtest.EachPath(len(areas), func(i int, family string, gro bool) {
 		area := areas[i]
 		area.AreaBytes = 10 << 20
 		t.Run(fmt.Sprintf("%s/%s/%d/hwgro=%v", family, area.Area, area.BufLen, gro), func(t *testing.T) {
-			if area.Area == stream.AreaHuge || area.BufLen > 8192 {
+			if area.Area == dmabuf.Huge || area.BufLen > 8192 {
 				labtest.AwaitHugePages(t, area.AreaBytes)
 			}
 			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 20 << 20, NIC: area,
@@ -94,12 +95,12 @@ func TestLabEngines(t *testing.T) {
 	streamtest.EachEngine(t, func(t *testing.T, engine string) {
 		for name, q := range map[string]stream.NICQueue{
 			"pages":   {},
-			"huge":    {Area: stream.AreaHuge, AreaBytes: 8 << 20, BufLen: 16384},
+			"huge":    {Area: dmabuf.Huge, AreaBytes: 8 << 20, BufLen: 16384},
 			"small":   {RefillEntries: 8, AreaBytes: 4 << 20, HoldBytes: 1 << 20},
 			"CQ of 8": {CQEntries: 8},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if q.Area == stream.AreaHuge {
+				if q.Area == dmabuf.Huge {
 					labtest.AwaitHugePages(t, q.AreaBytes)
 				}
 				o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: long.Rounds(6, 12) << 20, NIC: q,
@@ -192,7 +193,7 @@ func TestLabWrongQueueUdmabuf(t *testing.T) {
 	labtest.Need(t)
 	queue, other := 3, 1
 	o, err := run(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue,
-		Area: stream.AreaUdmabuf}, SteerTo: &other})
+		Area: dmabuf.Udmabuf}, SteerTo: &other})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,9 +289,9 @@ func TestLabRefused(t *testing.T) {
 		"area too small": {stream.NICQueue{AreaBytes: 1 << 20}, "smaller than the NIC's ring",
 			"--area-size 2097152"},
 		"no such queue": {stream.NICQueue{Queue: &far}, "find RX queue 99", "ethtool -L"},
-		"huge pages missing": {stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 1 << 30}, "mmap of 1073741824 bytes",
+		"huge pages missing": {stream.NICQueue{Area: dmabuf.Huge, AreaBytes: 1 << 30}, "mmap of 1073741824 bytes",
 			"vm.nr_hugepages"},
-		"buffer too long": {stream.NICQueue{Area: stream.AreaUdmabuf, BufLen: 16384}, "not contiguous",
+		"buffer too long": {stream.NICQueue{Area: dmabuf.Udmabuf, BufLen: 16384}, "not contiguous",
 			"--area huge"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -340,7 +341,7 @@ func TestLabUdmabufLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.WriteFile(file, old, 0)
-	_, err = run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: stream.NICQueue{Area: stream.AreaUdmabuf,
+	_, err = run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: stream.NICQueue{Area: dmabuf.Udmabuf,
 		AreaBytes: 9 << 20}})
 	if !labtest.Contains(err, "above the kernel's limit of 8 MiB") || !strings.HasPrefix(fault.Fix(err),
 		"echo 9 > "+file) {
@@ -457,15 +458,15 @@ func TestLabGiB(t *testing.T) {
 		nic  stream.NICQueue
 	}{
 		{"pages", stream.NICQueue{}},
-		{"thp", stream.NICQueue{Area: stream.AreaTHP}},
-		{"huge", stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 32 << 20}},
+		{"thp", stream.NICQueue{Area: "thp"}},
+		{"huge", stream.NICQueue{Area: dmabuf.Huge, AreaBytes: 32 << 20}},
 		{"16 KiB", stream.NICQueue{BufLen: 16384, AreaBytes: 48 << 20}},
-		{"udmabuf", stream.NICQueue{Area: stream.AreaUdmabuf}},
+		{"udmabuf", stream.NICQueue{Area: dmabuf.Udmabuf}},
 	}
 	labtest.PairsOfPaths(len(ways), func(i int, family string, gro bool) {
 		c := ways[i]
 		t.Run(fmt.Sprintf("%s/%s/hwgro=%v", c.name, family, gro), func(t *testing.T) {
-			if c.nic.Area == stream.AreaHuge || c.nic.BufLen > 0 {
+			if c.nic.Area == dmabuf.Huge || c.nic.BufLen > 0 {
 				labtest.AwaitHugePages(t, c.nic.AreaBytes)
 			}
 			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, NIC: c.nic,

@@ -8,12 +8,8 @@ var _ stream.Holder = (*Receiver)(nil)
 
 // Memory returns the area that the NIC writes into.
 func (r *Receiver) Memory() []byte {
-	switch {
-	case r.area == nil:
-	case r.area.dma != nil:
-		return r.area.dma.Bytes()
-	case r.area.mem != nil:
-		return r.area.mem.Bytes()
+	if r.area == nil {
+		return nil
 	}
-	return nil
+	return r.area.Bytes
 }

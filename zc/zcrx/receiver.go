@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/held"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
@@ -38,6 +39,7 @@ type Receiver struct {
 	queue *nicqueue.Queue // that is taken over; nil without a device
 
 	area *area
+	view *dmabuf.View
 	ring *uring.Ring
 	z    *uring.Zcrx
 
@@ -153,7 +155,7 @@ func (r *Receiver) registration(q stream.NICQueue, features uring.ZcrxFeatures) 
 		o.Events = []uring.ZcrxEvent{uring.ZcrxAllocFail}
 	}
 	if o.RefillEntries == 0 {
-		o.RefillEntries = min(r.area.size()/max(q.BufLen, 4096), stream.MaxRefillEntries)
+		o.RefillEntries = min(int(r.area.Size)/max(q.BufLen, 4096), stream.MaxRefillEntries)
 	}
 	return o
 }
@@ -165,9 +167,18 @@ func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
 		d = r.queue.Dev
 	}
 	size, err := areaBytes(q, d)
-	if err == nil {
-		r.area, err = newArea(q, size)
+	if err != nil {
+		return err
 	}
+	a, err := newArea(q, size)
+	if err != nil {
+		return err
+	}
+	r.area = a
+	if !a.Whole() {
+		return dmabuf.NotWhole(a.Memory)
+	}
+	r.view, err = dmabuf.NewView(a.Memory, r.opt.Touch)
 	return err
 }
 
@@ -194,7 +205,7 @@ func (r *Receiver) Close() error {
 		r.queue = nil
 	}
 	if r.area != nil {
-		errs = append(errs, r.area.close())
+		errs = append(errs, r.area.Close())
 		r.area = nil
 	}
 	return errors.Join(errs...)

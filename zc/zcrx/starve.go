@@ -97,7 +97,7 @@ func (r *Receiver) copyStarved() error {
 	if r.idle.since.IsZero() {
 		r.beginIdle()
 	}
-	if r.area.kind == stream.AreaUdmabuf {
+	if r.area.FD >= 0 {
 		where, fix := r.queue.Whereabouts(r.fd)
 		return &fault.Error{Op: "io_uring recv_zc: the kernel had to copy, but cannot write to a dmabuf: " + where,
 			Err: unix.ENOMEM, How: fix}

@@ -98,7 +98,10 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 			r.event(uring.ZcrxEvent(cqe.Res))
 		case cqe.More():
 			if looks {
-				r.touch.Next(r.z.Bytes(cqe, d.Extra()), m)
+				if err = r.view.Next(r.touch, int(r.z.Where(d.Extra())), int(cqe.Res), m); err != nil {
+					d.Done()
+					return bytes, err
+				}
 			}
 			// What is not held goes back at once, without being put into a list.
 			if off, n := d.Extra()[0], uint32(cqe.Res); holds || r.held.Count() > 0 || !r.z.Refill(off, n) {
@@ -114,6 +117,9 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 		}
 	}
 	d.Done()
+	if err := r.view.End(m); err != nil {
+		return bytes, err
+	}
 	if bytes > 0 {
 		r.z.Publish()
 		r.stats.pieces += uint64(pieces)

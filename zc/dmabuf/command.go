@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+package dmabuf
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/handover"
+	"golang.org/x/sys/unix"
+)
+
+// mostCommand bounds a command, bytes.
+const mostCommand = 1000
+
+// commands take memory that any program hands over: for hardware that we do not know.
+var commands = Provider{Name: "fd", Arg: ":COMMAND", Help: "a dmabuf that a program hands over", Runs: true,
+	Check: func(arg string) error {
+		switch {
+		case strings.TrimSpace(arg) == "":
+			return errors.New("name the command that hands the memory over, as fd:COMMAND")
+		case len(arg) > mostCommand || strings.ContainsFunc(arg, func(r rune) bool { return r < ' ' || r == 0x7f }):
+			return fmt.Errorf("a command is one line of at most %d bytes", mostCommand)
+		}
+		return nil
+	},
+	Open: func(arg string, size int) (*Memory, error) {
+		return HandedOver(fmt.Sprintf("fd:%.60s", arg), exec.Command("/bin/sh", "-c", arg), size)
+	}}
+
+// HandedOver makes memory by a program that speaks the protocol of package handover. name is what
+// errors call it.
+func HandedOver(name string, cmd *exec.Cmd, size int) (*Memory, error) {
+	h, err := handover.Start(name, cmd, int64(size))
+	if err != nil {
+		return nil, err
+	}
+	m := &Memory{Offset: h.Offset, Size: h.Size, Place: h.Place}
+	m.Closes(h.Close)
+	m.keep(h.DMABuf)
+	if err := m.adopt(name); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	if h.Copier != nil { // the CPU's view, if there is one, need not be what the device has written
+		m.Device = h.Copier
+	} else if err := m.see(); err != nil && !errors.Is(err, unix.ENOMEM) {
+		m.Bytes = nil // the exporter has no view for the CPU
+	}
+	return m, nil
+}

@@ -9,7 +9,7 @@ import (
 	"structs"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/zc/dmabuf/handover"
+	"github.com/zcbench/zcbench/internal/handover"
 	"golang.org/x/sys/unix"
 )
 
@@ -153,7 +153,7 @@ type gpu struct {
 
 // openCUDA makes memory of an NVIDIA GPU: of cuMemAlloc, and where that cannot be exported, of
 // CUDA's virtual memory management.
-func openCUDA(pci string, size int64) (*handover.Memory, func(), error) {
+func openCUDA(pci string, size int64) (*handover.Offer, func(), error) {
 	g := &gpu{pci: pci, size: whole(size)}
 	if err := g.begin(); err != nil {
 		return nil, g.undo.run, err
@@ -163,8 +163,7 @@ func openCUDA(pci string, size int64) (*handover.Memory, func(), error) {
 		return nil, g.undo.run, err
 	}
 	g.undo.add(func() { unix.Close(fd) })
-	return &handover.Memory{FD: fd, Size: g.size, Place: pci, Name: g.name + ", " + g.how, Read: g.read,
-		Write: g.write}, g.undo.run, nil
+	return &handover.Offer{DMABuf: fd, Size: g.size, Place: pci, Name: g.name + ", " + g.how, Copier: g}, g.undo.run, nil
 }
 
 // begin finds the GPU and asks whether it exports memory at all.
@@ -338,12 +337,13 @@ func (g *gpu) handle() (int, error) {
 	return int(fd), g.lib.err(exportCall, code)
 }
 
-// read copies from the memory what a device has written there before.
-func (g *gpu) read(off int64, p []byte) error {
-	if err := g.settle(); err != nil {
-		return err
+// ReadAt copies from the memory what a device has written there before.
+func (g *gpu) ReadAt(p []byte, off int64) (int, error) {
+	err := g.settle()
+	if err == nil && len(p) > 0 {
+		err = g.lib.err("cuMemcpyDtoH", g.lib.toHost(&p[0], g.ptr+uint64(off), uintptr(len(p))))
 	}
-	return g.lib.err("cuMemcpyDtoH", g.lib.toHost(&p[0], g.ptr+uint64(off), uintptr(len(p))))
+	return copied(p, err)
 }
 
 // settle makes what a NIC wrote visible to the GPU's own copy, where it is not by itself.
@@ -358,10 +358,14 @@ func (g *gpu) settle() error {
 	return g.lib.err("cuFlushGPUDirectRDMAWrites", g.lib.flush(flushContext, flushToOwner))
 }
 
-// write copies to the memory. cuMemcpyHtoD may return before the bytes are there.
-func (g *gpu) write(off int64, p []byte) error {
-	if err := g.lib.err("cuMemcpyHtoD", g.lib.toDevice(g.ptr+uint64(off), &p[0], uintptr(len(p)))); err != nil {
-		return err
+// WriteAt copies to the memory. cuMemcpyHtoD may return before the bytes are there.
+func (g *gpu) WriteAt(p []byte, off int64) (int, error) {
+	var err error
+	if len(p) > 0 {
+		err = g.lib.err("cuMemcpyHtoD", g.lib.toDevice(g.ptr+uint64(off), &p[0], uintptr(len(p))))
 	}
-	return g.lib.err("cuCtxSynchronize", g.lib.synchronise())
+	if err == nil {
+		err = g.lib.err("cuCtxSynchronize", g.lib.synchronise())
+	}
+	return copied(p, err)
 }

@@ -9,9 +9,9 @@
 //	zcgpu rocm 0000:41:00.0     an AMD GPU
 //
 // zcbench starts it, with a socket as descriptor 3; what the two say there is told in package
-// zc/dmabuf/handover. It ends when the socket does.
+// internal/handover. It ends when the socket does.
 //
-// Exit status: 0 done, 1 the socket failed (why is on standard error), 2 wrong usage.
+// Exit status: 0 done, 1 there is no such memory, or the socket failed, 2 wrong usage.
 package main
 
 import (
@@ -19,8 +19,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/zc/dmabuf/handover"
+	"github.com/zcbench/zcbench/internal/handover"
 )
 
 func main() {
@@ -30,26 +29,21 @@ func main() {
 		os.Exit(2)
 	}
 	if err := serve(makers[os.Args[1]], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, plaintext.Clean(err.Error()))
-		os.Exit(1)
+		os.Exit(1) // what it is was told on the socket
 	}
 }
 
 // maker makes memory of the GPU at a PCI address. What free gives back may be partly made where
 // there is an error.
-type maker func(pci string, size int64) (m *handover.Memory, free func(), err error)
+type maker func(pci string, size int64) (m *handover.Offer, free func(), err error)
 
 var makers = map[string]maker{"cuda": openCUDA, "rocm": openROCm}
 
 func serve(open maker, pci string) error {
 	free := func() {}
 	defer func() { free() }()
-	return handover.Serve(handover.FD, func(size int64) (m *handover.Memory, err error) {
+	return handover.Serve(handover.FD, func(size int64) (m *handover.Offer, err error) {
 		m, free, err = open(pci, size)
-		if err != nil {
-			free()
-			free = func() {}
-		}
 		return m, err
 	})
 }
@@ -70,4 +64,12 @@ func (u *undo) run() {
 		(*u)[i]()
 	}
 	*u = nil
+}
+
+// copied returns what ReadAt and WriteAt do, of a copy that is done whole or not at all.
+func copied(p []byte, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ebitengine/purego"
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/zc/dmabuf/handover"
+	"github.com/zcbench/zcbench/internal/handover"
 	"golang.org/x/sys/unix"
 )
 
@@ -114,7 +114,7 @@ type amd struct {
 }
 
 // openROCm makes memory of an AMD GPU.
-func openROCm(pci string, size int64) (*handover.Memory, func(), error) {
+func openROCm(pci string, size int64) (*handover.Offer, func(), error) {
 	g := &amd{pci: pci, size: whole(size)}
 	fd, offset, err := -1, uint64(0), g.begin()
 	if err == nil {
@@ -123,14 +123,13 @@ func openROCm(pci string, size int64) (*handover.Memory, func(), error) {
 	if err == nil {
 		fd, offset, err = g.handle()
 	}
-	if err == nil && offset > handover.MaxSize {
+	if err == nil && offset > 1<<40 {
 		err = fmt.Errorf("hsa_amd_portable_export_dmabuf says that the memory is at %d of its dmabuf", offset)
 	}
 	if err != nil {
 		return nil, g.undo.run, err
 	}
-	return &handover.Memory{FD: fd, Offset: int64(offset), Size: g.size, Place: pci, Name: g.name, Read: g.read,
-		Write: g.write}, g.undo.run, nil
+	return &handover.Offer{DMABuf: fd, Offset: int64(offset), Size: g.size, Place: pci, Name: g.name, Copier: g}, g.undo.run, nil
 }
 
 // begin finds the GPU, and the pool of its memory.
@@ -280,17 +279,25 @@ func (g *amd) handle() (fd int, offset uint64, err error) {
 
 const rocmExport = "hsa_amd_portable_export_dmabuf"
 
-// read copies from the memory what a device has written there before: what came through PCIe may
+// ReadAt copies from the memory what a device has written there before: what came through PCIe may
 // still be in the GPU's host data path.
-func (g *amd) read(off int64, p []byte) error {
+func (g *amd) ReadAt(p []byte, off int64) (int, error) {
 	if g.hdp.mem != nil {
 		atomic.StoreUint32(g.hdp.mem, 1)
 		atomic.LoadUint32(g.hdp.mem) // it has arrived then
 	}
-	return g.lib.err("hsa_memory_copy to the host", g.lib.toHost(&p[0], g.ptr+uintptr(off), uintptr(len(p))))
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return copied(p, g.lib.err("hsa_memory_copy to the host",
+		g.lib.toHost(&p[0], g.ptr+uintptr(off), uintptr(len(p)))))
 }
 
-// write copies to the memory.
-func (g *amd) write(off int64, p []byte) error {
-	return g.lib.err("hsa_memory_copy to the GPU", g.lib.toDevice(g.ptr+uintptr(off), &p[0], uintptr(len(p))))
+// WriteAt copies to the memory.
+func (g *amd) WriteAt(p []byte, off int64) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return copied(p, g.lib.err("hsa_memory_copy to the GPU",
+		g.lib.toDevice(g.ptr+uintptr(off), &p[0], uintptr(len(p)))))
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/zc/dmabuf/handover"
+	"github.com/zcbench/zcbench/internal/handover"
 	"golang.org/x/sys/unix"
 )
 
@@ -75,8 +75,8 @@ func (f *fake) command(wish string) *exec.Cmd {
 	return cmd
 }
 
-func (f *fake) open(wish string, size int64) (*handover.Peer, error) {
-	return handover.Open("zcgpu", f.command(wish), size)
+func (f *fake) open(wish string, size int64) (*handover.Memory, error) {
+	return handover.Start("zcgpu", f.command(wish), size)
 }
 
 // use opens memory, and reads and writes a piece of it.
@@ -86,14 +86,15 @@ func (f *fake) use(wish string) error {
 		return err
 	}
 	defer p.Close()
-	if err := p.Write(0, []byte("x")); err != nil {
+	if _, err := p.WriteAt([]byte("x"), 0); err != nil {
 		return err
 	}
-	return p.Read(0, make([]byte, 1))
+	_, err = p.ReadAt(make([]byte, 1), 0)
+	return err
 }
 
 // exchange has a NIC write into the dmabuf and read from it, and holds the GPU's copies to that.
-func exchange(t *testing.T, f *fake, wish string) *handover.Peer {
+func exchange(t *testing.T, f *fake, wish string) *handover.Memory {
 	t.Helper()
 	const size = 3<<20 + 4096 // more than a window
 	p, err := f.open(wish, size)
@@ -101,6 +102,7 @@ func exchange(t *testing.T, f *fake, wish string) *handover.Peer {
 		t.Fatalf("%s: %v; fix: %s", wish, err, fault.Fix(err))
 	}
 	defer func() {
+		unix.Close(p.DMABuf)
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
@@ -108,25 +110,25 @@ func exchange(t *testing.T, f *fake, wish string) *handover.Peer {
 			t.Errorf("%s: not given back: %q, %v", wish, b, err)
 		}
 	}()
-	nic, err := unix.Mmap(p.FD, 0, int(p.Offset+p.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	nic, err := unix.Mmap(p.DMABuf, 0, int(p.Offset+p.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Munmap(nic)
 	nic = nic[p.Offset:]
 	got := make([]byte, size)
-	if err := p.Read(0, got); err != nil || !bytes.Equal(got, make([]byte, size)) {
+	if _, err := p.ReadAt(got, 0); err != nil || !bytes.Equal(got, make([]byte, size)) {
 		t.Errorf("%s: new memory is not all zeros: %v", wish, err)
 	}
 	for round := range 2 {
 		want := bytes.Repeat([]byte(fmt.Sprint(round, " what the NIC writes ")), size/22+1)[:size]
 		copy(nic, want)
-		if err := p.Read(0, got); err != nil || !bytes.Equal(got, want) {
+		if _, err := p.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: read: %v, equal %v", wish, err, bytes.Equal(got, want))
 		}
 	}
 	want := bytes.Repeat([]byte("what is sent"), size/12+1)[:size-5]
-	if err := p.Write(5, want); err != nil || !bytes.Equal(nic[5:size], want) {
+	if _, err := p.WriteAt(want, 5); err != nil || !bytes.Equal(nic[5:size], want) {
 		t.Errorf("%s: written: %v, equal %v", wish, err, bytes.Equal(nic[5:size], want))
 	}
 	return p
@@ -262,14 +264,14 @@ func TestMissing(t *testing.T) {
 // A helper that is killed is named with how it ended.
 func TestKilledHelper(t *testing.T) {
 	cmd := build(t, "cuda").command("")
-	p, err := handover.Open("zcgpu", cmd, 1<<20)
+	p, err := handover.Start("zcgpu", cmd, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	cmd.Process.Kill()
-	err = p.Read(0, make([]byte, 1))
-	if err == nil || !strings.Contains(err.Error(), "zcgpu ended (signal: killed)") || fault.Fix(err) == "" {
+	_, err = p.ReadAt(make([]byte, 1), 0)
+	if err == nil || !strings.Contains(err.Error(), "zcgpu: it ended: signal: killed") || fault.Fix(err) == "" {
 		t.Errorf("%v; fix: %q", err, fault.Fix(err))
 	}
 }

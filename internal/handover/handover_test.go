@@ -38,13 +38,28 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "no\x1bway")
 		os.Exit(3)
 	}
-	if err := Serve(FD, func(size int64) (*Memory, error) { return program(how, size) }); err != nil {
+	if err := Serve(FD, func(size int64) (*Offer, error) { return program(how, size) }); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func program(how string, size int64) (*Memory, error) {
+// theirs is a file's part behind its first page.
+type theirs struct {
+	f    *os.File
+	dies bool
+}
+
+func (d theirs) ReadAt(p []byte, off int64) (int, error) {
+	if d.dies {
+		os.Exit(7)
+	}
+	return d.f.ReadAt(p, page+off)
+}
+
+func (d theirs) WriteAt(p []byte, off int64) (int, error) { return d.f.WriteAt(p, page+off) }
+
+func program(how string, size int64) (*Offer, error) {
 	fd, err := unix.MemfdCreate("theirs", 0)
 	if err != nil {
 		return nil, err
@@ -52,36 +67,24 @@ func program(how string, size int64) (*Memory, error) {
 	if err := unix.Ftruncate(fd, page+size); err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), "theirs")
-	m := &Memory{FD: fd, Offset: page, Size: size, Place: "0000:41:00.0", Name: "a device",
-		Read: func(off int64, p []byte) error {
-			_, err := f.ReadAt(p, page+off)
-			return err
-		},
-		Write: func(off int64, p []byte) error {
-			_, err := f.WriteAt(p, page+off)
-			return err
-		}}
+	d := theirs{os.NewFile(uintptr(fd), "theirs"), how == "dies"}
+	m := &Offer{DMABuf: fd, Offset: page, Size: size, Place: "0000:41:00.0", Name: "a\x1bdevice", Copier: d}
 	switch how {
 	case "refuses":
 		return nil, &fault.Error{Op: "two\nlines", How: "do\nthis"}
 	case "small":
 		m.Size--
-	case "beyond":
-		m.Offset++
 	case "bare":
-		m.FD = -1
+		m.DMABuf = -1
 	case "no copies":
-		m.Read, m.Write = nil, nil
-	case "dies":
-		m.Read = func(int64, []byte) error { os.Exit(7); return nil }
+		m.Copier = nil
 	}
 	return m, nil
 }
 
 // parent opens memory of a program, prints the program's number and waits.
 func parent() {
-	p, err := Open("program", self("works"), 1<<20)
+	p, err := Start("program", self("works"), 1<<20)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -96,37 +99,48 @@ func self(how string) *exec.Cmd {
 	return cmd
 }
 
+func read(m *Memory, off int64, p []byte) error {
+	_, err := m.ReadAt(p, off)
+	return err
+}
+
+func write(m *Memory, off int64, p []byte) error {
+	_, err := m.WriteAt(p, off)
+	return err
+}
+
 // Bytes go both ways through more windows than one, and lie where the offset says.
 func TestHandover(t *testing.T) {
-	const size = 2*Window + 5*page
-	p, err := Open("program", self("works"), size)
+	const size = 2*CopyBytes + 5*page
+	p, err := Start("program", self("works"), size)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Offset != page || p.Size != size || p.Place != "0000:41:00.0" || p.Name != "a device" || IsDMABuf(p.FD) {
+	if p.Offset != page || p.Size != size || p.Place != "0000:41:00.0" ||
+		p.Name != `a\u001bdevice` {
 		t.Errorf("%+v", p)
 	}
 	want := bytes.Repeat([]byte("0123456789abcdefg"), size/17+1)[:size]
-	if err := p.Write(0, want); err != nil {
+	if err := write(p, 0, want); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := unix.Mmap(p.FD, 0, page+size, unix.PROT_READ, unix.MAP_SHARED)
+	raw, err := unix.Mmap(p.DMABuf, 0, page+size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil || !bytes.Equal(raw[page:], want) {
 		t.Errorf("what is in the memory: %v, equal %v", err, bytes.Equal(raw[page:], want))
 	}
 	unix.Munmap(raw)
 	got := make([]byte, size)
-	if err := p.Read(0, got); err != nil || !bytes.Equal(got, want) {
+	if err := read(p, 0, got); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("read back: %v, equal %v", err, bytes.Equal(got, want))
 	}
-	if err := p.Read(size-3, got[:3]); err != nil || !bytes.Equal(got[:3], want[size-3:]) {
+	if err := read(p, size-3, got[:3]); err != nil || !bytes.Equal(got[:3], want[size-3:]) {
 		t.Errorf("the last three: %v", err)
 	}
 	for _, c := range []struct {
 		off int64
 		n   int
 	}{{-1, 1}, {size, 1}, {size - 2, 3}, {1 << 62, 1}} {
-		if err := p.Read(c.off, got[:c.n]); err == nil {
+		if err := read(p, c.off, got[:c.n]); err == nil {
 			t.Errorf("%d bytes at %d were read", c.n, c.off)
 		}
 	}
@@ -134,7 +148,7 @@ func TestHandover(t *testing.T) {
 	if err := errors.Join(p.Close(), p.Close()); err != nil || unix.Kill(pid, 0) != unix.ESRCH {
 		t.Errorf("closed: %v; the program is still there: %v", err, unix.Kill(pid, 0) == nil)
 	}
-	if err := p.Read(0, got); err == nil {
+	if err := read(p, 0, got); err == nil {
 		t.Error("read after Close")
 	}
 }
@@ -143,10 +157,9 @@ func TestHandover(t *testing.T) {
 func TestWrongPrograms(t *testing.T) {
 	before := open(t)
 	for how, words := range map[string][]string{
-		"refuses": {"program: two lines"}, "small": {"1048576 bytes were asked for"},
-		"beyond": {"what came has 1052672 bytes"}, "bare": {"without a descriptor"},
-		"gone": {"ended (exit status 3) when it was asked to open", `no\u001bway`}} {
-		p, err := Open("program", self(how), Window)
+		"refuses": {"program: two lines"}, "small": {"asked for 1048576 bytes"}, "bare": {"ended: exit status 1"},
+		"gone": {"ended: exit status 3", `no\u001bway`}} {
+		p, err := Start("program", self(how), CopyBytes)
 		if err == nil {
 			p.Close()
 			t.Errorf("%s was taken", how)
@@ -161,18 +174,18 @@ func TestWrongPrograms(t *testing.T) {
 			t.Errorf("%s: fix %q", how, fault.Fix(err))
 		}
 	}
-	if _, err := Open("program", exec.Command("/nowhere/program"), 1); err == nil {
+	if _, err := Start("program", exec.Command("/nowhere/program"), 1); err == nil {
 		t.Error("started what is not there")
 	}
-	for how, words := range map[string]string{"dies": "ended (exit status 7) when it was asked to read",
-		"no copies": "this memory has no read"} {
-		p, err := Open("program", self(how), Window)
+	for how, words := range map[string]string{"dies": "ended: exit status 7"} {
+		p, err := Start("program", self(how), CopyBytes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Read(0, make([]byte, 1)); err == nil || !strings.Contains(err.Error(), words) {
+		if err := read(p, 0, make([]byte, 1)); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v", how, err)
 		}
+		unix.Close(p.DMABuf)
 		p.Close()
 	}
 	if after := open(t); after != before {
@@ -189,18 +202,24 @@ func open(t *testing.T) int {
 	return len(all)
 }
 
-// A program that does not answer is given up, and killed.
+// A program that does not answer is given up, and what it may say later is not believed.
 func TestSilentProgram(t *testing.T) {
-	p := &Peer{FD: -1, name: "program", cmd: self("silent"), ended: make(chan struct{})}
-	if err := p.start(); err != nil {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := p.ask("open 1", -1, 50*time.Millisecond, "memory")
-	if !errors.Is(err, unix.ETIMEDOUT) || fault.Fix(err) == "" {
+	defer unix.Close(ends[1])
+	m := &Memory{name: "program", sock: ends[0], cmd: self("silent")}
+	if _, _, err := m.call(50*time.Millisecond, "read 0 1"); !errors.Is(err, unix.ETIMEDOUT) || fault.Fix(err) == "" {
 		t.Errorf("%v", err)
 	}
-	<-p.ended
-	if err := p.Close(); err != nil {
+	if err := send(ends[1], "ok"); err != nil {
+		t.Fatal(err)
+	}
+	if answer, _, err := m.call(time.Minute, "read 1 1"); err == nil {
+		t.Errorf("the late answer %q was taken for another's", answer)
+	}
+	if err := m.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -241,7 +260,7 @@ func TestKilledParent(t *testing.T) {
 	}
 }
 
-// The program's side refuses what is out of bounds, in whatever order it comes.
+// The program's side refuses what is out of bounds, and answers the next question.
 func TestServeRefuses(t *testing.T) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
 	if err != nil {
@@ -249,47 +268,37 @@ func TestServeRefuses(t *testing.T) {
 	}
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(ends[1], func(size int64) (*Memory, error) { return program("works", size) })
+		served <- Serve(ends[1], func(size int64) (*Offer, error) { return program("works", size) })
 	}()
-	ask := func(q string, fd int) string {
-		t.Helper()
-		if err := send(ends[0], q, fd); err != nil {
-			t.Fatal(err)
-		}
-		text, got, err := receive(ends[0], make([]byte, MaxMessage))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got >= 0 {
-			unix.Close(got)
-		}
-		return text
+	window, err := unix.MemfdCreate("window", 0)
+	if err == nil {
+		err = unix.Ftruncate(window, CopyBytes)
 	}
-	w := &Peer{}
-	window, err := w.makeWindow()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []string{"read 0 1", "open 4096", "hello", " ", "open"} {
-		if a := ask(q, -1); !strings.HasPrefix(a, "refused ") {
-			t.Errorf("%q: %q", q, a)
+	ask := func(q string, fds ...int) string {
+		t.Helper()
+		if err := send(ends[0], q, fds...); err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, q := range []string{"open 0", "open -1", "open x", "open 1099511627777", "open 1 2"} {
-		if a := ask(q, window); !strings.HasPrefix(a, "refused ") {
-			t.Errorf("%q: %q", q, a)
+		text, got, err := receive(ends[0])
+		if err != nil {
+			t.Fatal(err)
 		}
+		closeAll(got)
+		return text
 	}
-	if a := ask("open 4194304", window); a != "memory 4096 4194304 0000:41:00.0 a device" {
+	if a := ask("memory 1 4194304", window); a != "dmabuf 4194304 4096 1 0000:41:00.0\na\x1bdevice" {
 		t.Errorf("%q", a)
 	}
-	for _, q := range []string{"open 4096", "read", "read 0", "read 0 0", "read 0 1048577", "read 4194304 1",
-		"read 4194303 2", "write -1 1", "write 9223372036854775807 1", "read 0x0 1", "write 0 99999999999999999999"} {
-		if a := ask(q, -1); !strings.HasPrefix(a, "refused ") {
+	for _, q := range []string{"memory 1 4096", "read", "read 0", "read 0 1048577", "read 4194304 1", "read 4194303 2",
+		"write -1 1", "write 9223372036854775807 1", "read 0 -1", "write 0 99999999999999999999", "hello 0 1"} {
+		if a := ask(q); !strings.HasPrefix(a, "error ") {
 			t.Errorf("%q: %q", q, a)
 		}
 	}
-	if a := ask("read 4194303 1", -1); a != "done" {
+	if a := ask("read 4194303 1"); a != "ok" {
 		t.Errorf("%q", a)
 	}
 	unix.Close(ends[0])

@@ -52,13 +52,17 @@ const trusting = "read the file, then allow it with --trust-file"
 // Untrusted refuses the first host or power source of the file that leads elsewhere than to
 // zcbench's agents and the sensors of the hosts: to a program, which would run as whoever runs the
 // file, often as root; to an address, which would get the user's passwords; or to a path; or the
-// first sysctl that measuring does not need, see [tune.ForMeasuring]. The file's author is often
+// first sysctl that measuring does not need, see [tune.ForMeasuring]; or the first memory that a
+// program of the file's makes. The file's author is often
 // somebody else. Nil: there is none.
 func (s *Spec) Untrusted() error {
 	if err := s.UntrustedHost(); err != nil {
 		return err
 	}
 	if err := s.untrustedSysctl(); err != nil {
+		return err
+	}
+	if err := s.untrustedMemory(); err != nil {
 		return err
 	}
 	what := map[power.Deed]string{power.Runs: "runs a program", power.Asks: "contacts an address",

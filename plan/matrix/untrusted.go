@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/machine/tune"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // Unneeded refuses the named sysctl of an end's settings if measuring does not need it; nil: it
@@ -27,6 +29,42 @@ func (s *Spec) PlaceOfSysctl(of *Settings, name string) string {
 		return s.fileName
 	}
 	return fmt.Sprintf("%s:%d:%d", s.fileName, at.Line, at.Column)
+}
+
+// memoryOptions are those that package dmabuf reads.
+var memoryOptions = []string{"area", "tx_area"}
+
+// untrustedMemory does what [Spec.Untrusted] does, for memory that a program hands over.
+func (s *Spec) untrustedMemory() error {
+	if s.fileName == "" {
+		return nil // flags made the plan
+	}
+	for _, name := range memoryOptions {
+		o := plan.LookupOption(name)
+		for i := range s.Cells {
+			if dmabuf.Runs(o.Raw(&s.Cells[i])) {
+				at := s.memoryAt[name] // zero of a plan that is played again
+				return &Error{File: s.fileName, Line: at.Line, Column: at.Column,
+					Msg: fmt.Sprintf("%s: a program that the file names makes the memory: %s (--dry-run shows which)",
+						name, trusting)}
+			}
+		}
+	}
+	return nil
+}
+
+// noteMemory keeps where the file has a program make memory of a cell.
+func (x *expansion) noteMemory(c *plan.Cell, p product) {
+	for _, name := range memoryOptions {
+		if _, noted := x.spec.memoryAt[name]; noted || !dmabuf.Runs(plan.LookupOption(name).Raw(c)) {
+			continue
+		}
+		if x.spec.memoryAt == nil {
+			x.spec.memoryAt = map[string]At{}
+		}
+		line, column := position(x.optionAt(p, name).GetToken())
+		x.spec.memoryAt[name] = At{line, column}
+	}
 }
 
 // untrustedSysctl does what [Spec.Untrusted] does, for the sysctls alone: one may switch off what

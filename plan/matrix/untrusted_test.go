@@ -23,3 +23,35 @@ func TestUntrustedSysctl(t *testing.T) {
 		}
 	}
 }
+
+// Memory that a program of the file's makes is for the user to allow, however the file says it; a
+// plan that is played again is somebody else's too. Memory of the kernel's is not asked about.
+func TestUntrustedMemory(t *testing.T) {
+	const file = "name: x\n"
+	for text, want := range map[string]string{
+		"factors: {rx: devmem, tx: devmem}\narea: heap\ntx_area: drm:/dev/dri/card0\n": "",
+		"factors: {rx: devmem, tx: tcp}\narea: fd:make-memory --gpu 0\n": "x.yaml:3:7: area: a program that the " +
+			"file names makes the memory: " + trusting,
+		"factors: {rx: [devmem, zcrx], tx: [tcp, devmem], tx_area: [heap, 'fd:x']}\n":         "tx_area: a program",
+		"sut: {host: local, area: 'fd:x'}\ntg: {host: local}\nfactors: {rx: zcrx, tx: tcp}\n": "x.yaml:2:26: area: a program",
+	} {
+		s, err := Parse("x.yaml", []byte(file+text))
+		if err != nil {
+			t.Errorf("%s%v", text, err)
+			continue
+		}
+		if err := s.Untrusted(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s%v, want %q", text, err, want)
+		}
+		if want == "" {
+			continue
+		}
+		p, err := Replay("j", recorded(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Spec.Untrusted(); err == nil || !strings.HasPrefix(err.Error(), "j: ") {
+			t.Errorf("%splayed again: %v", text, err)
+		}
+	}
+}

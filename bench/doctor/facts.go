@@ -48,9 +48,10 @@ type facts struct {
 	takes     map[string]takes // by mode
 	bufLen    map[string]bool  // by mode: the kernel knows buffers of other lengths than a page
 	udmabuf   error
-	pktgenErr error           // the kernel's generator is not loaded
-	afXDPErr  error           // sockets of AF_XDP cannot be opened
-	xdp       nic.XDPFeatures // of the driver
+	gpus      map[string]gpuFact // by area
+	pktgenErr error              // the kernel's generator is not loaded
+	afXDPErr  error              // sockets of AF_XDP cannot be opened
+	xdp       nic.XDPFeatures    // of the driver
 	xdpErr    error
 }
 
@@ -94,6 +95,7 @@ func gather(dev string) *facts {
 	f.pktgenErr = tape.Try("pktgen", nic.PktgenLoaded)
 	f.afXDPErr = tape.Try("AF_XDP", xsk.Probe)
 	if dev == "" {
+		f.gpus = findGPUs(nil)
 		return f
 	}
 	d, err := nic.Open(dev)
@@ -101,6 +103,7 @@ func gather(dev string) *facts {
 		return f
 	}
 	defer d.Close()
+	f.gpus = findGPUs(d)
 	f.driver, _ = d.Driver() // a driver without a name has none of the rest either
 	f.link, f.err = d.Link()
 	f.split, f.splitErr = d.HeaderSplit()

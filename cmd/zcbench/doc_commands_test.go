@@ -89,7 +89,8 @@ var notHere = []struct {
 	{regexp.MustCompile(`^zcbench compare .*(--why|results/reference/)`),
 		"runs with profiles, or of a whole experiment; TestGolden, TestGoldenWhy"},
 	{regexp.MustCompile(`^zcbench (agent|completion|man)\b`), "TestMan, the tests of package bench/agent"},
-	{regexp.MustCompile(`^(zcrecv|zcsend|zcnvml|zcgpu)\b`), "two hosts, or a GPU; the tests of cmd/zcrecv and cmd/zcsend"},
+	{regexp.MustCompile(`^(zcrecv|zcsend|zcnvml|zcgpu)\b`),
+		"two hosts, or a GPU; the tests of cmd/zcrecv and cmd/zcsend"},
 	{regexp.MustCompile(`^zcbench (run|matrix|report|export|compare|rerun|loss-free) [^-]*\b(A|B|DIR|FILE|NEW)\b`),
 		"names no real folder"},
 }

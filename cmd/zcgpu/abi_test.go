@@ -36,11 +36,12 @@ func TestVendorHeaders(t *testing.T) {
 			"CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER":                    orderedOwner,
 			"CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX":          flushContext,
 			"CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER":                    flushToOwner,
-			"CU_MEM_ALLOCATION_TYPE_PINNED":                               pinned, "CU_MEM_LOCATION_TYPE_DEVICE": onDevice,
-			"CU_MEM_ACCESS_FLAGS_PROT_READWRITE":   readWrite,
-			"CU_MEM_ALLOC_GRANULARITY_RECOMMENDED": granularityOK,
-			"sizeof(CUmemAllocationProp)":          uint64(unsafe.Sizeof(allocationProp{})),
-			"sizeof(CUmemAccessDesc)":              uint64(unsafe.Sizeof(accessDesc{}))}},
+			"CU_MEM_ALLOCATION_TYPE_PINNED":                               pinned,
+			"CU_MEM_LOCATION_TYPE_DEVICE":                                 onDevice,
+			"CU_MEM_ACCESS_FLAGS_PROT_READWRITE":                          readWrite,
+			"CU_MEM_ALLOC_GRANULARITY_RECOMMENDED":                        granularityOK,
+			"sizeof(CUmemAllocationProp)":                                 uint64(unsafe.Sizeof(allocationProp{})),
+			"sizeof(CUmemAccessDesc)":                                     uint64(unsafe.Sizeof(accessDesc{}))}},
 		"hsa/hsa_ext_amd.h": {"hsa/hsa.h", map[string]uint64{"HSA_STATUS_ERROR_INVALID_ARGUMENT": hsaInvalidArgument,
 			"HSA_STATUS_ERROR_INVALID_ALLOCATION": hsaInvalidAlloc,
 			"HSA_STATUS_ERROR_OUT_OF_RESOURCES":   hsaOutOfResources, "HSA_STATUS_INFO_BREAK": hsaStop,
@@ -68,11 +69,13 @@ func holds(t *testing.T, header, with string, names map[string]uint64) {
 	}
 	compile := func(lines ...string) ([]byte, error) {
 		src := filepath.Join(t.TempDir(), "a.c")
-		text := "#include <stdint.h>\n#include <" + with + ">\n#include <" + header + ">\n" + strings.Join(lines, "\n") + "\n"
+		text := "#include <stdint.h>\n#include <" + with + ">\n#include <" + header + ">\n" + strings.Join(lines,
+			"\n") + "\n"
 		if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return exec.Command(cc, "-fsyntax-only", "-I/usr/local/cuda/include", "-I/opt/rocm/include", src).CombinedOutput()
+		return exec.Command(cc, "-fsyntax-only", "-I/usr/local/cuda/include", "-I/opt/rocm/include",
+			src).CombinedOutput()
 	}
 	if _, err := compile(); err != nil {
 		t.Skipf("needs the vendor's %s: holds our values to it", header)
@@ -82,7 +85,8 @@ func holds(t *testing.T, header, with string, names map[string]uint64) {
 			t.Logf("%s is not in this %s", name, header)
 			continue
 		}
-		if out, err := compile(fmt.Sprintf(`_Static_assert((uint64_t)(%s) == %d, "differs");`, name, value)); err != nil {
+		if out, err := compile(fmt.Sprintf(`_Static_assert((uint64_t)(%s) == %d, "differs");`, name,
+			value)); err != nil {
 			t.Errorf("%s is not %d: %s", name, value, out)
 		}
 	}

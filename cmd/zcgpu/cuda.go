@@ -163,7 +163,8 @@ func openCUDA(pci string, size int64) (*handover.Offer, func(), error) {
 		return nil, g.undo.run, err
 	}
 	g.undo.add(func() { unix.Close(fd) })
-	return &handover.Offer{DMABuf: fd, Size: g.size, Place: pci, Name: g.name + ", " + g.how, Copier: g}, g.undo.run, nil
+	return &handover.Offer{DMABuf: fd, Size: g.size, Place: pci, Name: g.name + ", " + g.how, Copier: g}, g.undo.run,
+		nil
 }
 
 // begin finds the GPU and asks whether it exports memory at all.

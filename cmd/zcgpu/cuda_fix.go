@@ -32,7 +32,8 @@ func noDMABuf() string {
 		return "the open kernel modules are loaded (" + line + "): update the driver, and look whether the GPU is " +
 			"one from Turing on: nvidia-smi -q | grep Architecture"
 	}
-	return "the proprietary kernel module is loaded (" + line + "), which exports no dmabufs: install the open one of " +
+	return "the proprietary kernel module is loaded (" + line +
+		"), which exports no dmabufs: install the open one of " +
 		"the same version (package nvidia-open, or nvidia-kernel-open-dkms), which GPUs from Turing on can use"
 }
 
@@ -52,7 +53,8 @@ func cudaFix(name string, code int32) string {
 	case cudaUncorrectable:
 		return "the GPU's memory has an error that was not corrected: nvidia-smi -q -d ECC, dmesg | grep Xid"
 	case cudaOperatingSystem:
-		return "look whether this user may open /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm (ls -l /dev/nvidia*); " +
+		return "look whether this user may open /dev/nvidia0, /dev/nvidiactl and /dev/nvidia-uvm (ls -l " +
+			"/dev/nvidia*); " +
 			"nvidia-modprobe -u -c 0 makes them"
 	case cudaNotReady:
 		return "start what the GPUs need before use: systemctl start nvidia-fabricmanager"

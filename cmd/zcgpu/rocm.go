@@ -129,7 +129,8 @@ func openROCm(pci string, size int64) (*handover.Offer, func(), error) {
 	if err != nil {
 		return nil, g.undo.run, err
 	}
-	return &handover.Offer{DMABuf: fd, Offset: int64(offset), Size: g.size, Place: pci, Name: g.name, Copier: g}, g.undo.run, nil
+	return &handover.Offer{DMABuf: fd, Offset: int64(offset), Size: g.size, Place: pci, Name: g.name, Copier: g},
+		g.undo.run, nil
 }
 
 // begin finds the GPU, and the pool of its memory.
@@ -246,7 +247,8 @@ func (g *amd) choose() error {
 	case code != 0:
 		return g.lib.err("hsa_amd_agent_iterate_memory_pools", code)
 	}
-	return &fault.Error{Op: "the GPU " + g.pci + " has no memory of its own to allocate", How: "look at its pools: rocminfo"}
+	return &fault.Error{Op: "the GPU " + g.pci + " has no memory of its own to allocate",
+		How: "look at its pools: rocminfo"}
 }
 
 // allocate makes the memory, filled with zeros, so that nothing is found there that was not

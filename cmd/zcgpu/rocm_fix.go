@@ -4,12 +4,14 @@ package main
 
 import "strings"
 
-const noROCmDMABuf = "use a kernel with CONFIG_DMABUF_MOVE_NOTIFY, CONFIG_PCI_P2PDMA and CONFIG_HSA_AMD_P2P, and ROCm " +
+const noROCmDMABuf = "use a kernel with CONFIG_DMABUF_MOVE_NOTIFY, CONFIG_PCI_P2PDMA and CONFIG_HSA_AMD_P2P, " +
+	"and ROCm " +
 	"5.6 or later: zgrep -e MOVE_NOTIFY -e P2P /proc/config.gz, or /boot/config-$(uname -r)"
 
 // noHSALibrary says what to do where there is no libhsa-runtime64.so.1.
 func noHSALibrary() string {
-	const install = "install ROCm's runtime (package hsa-rocr, or libhsa-runtime64-1 from 5.6 on); if it is there, name " +
+	const install = "install ROCm's runtime (package hsa-rocr, or libhsa-runtime64-1 from 5.6 on); if it is " +
+		"there, name " +
 		"its folder: LD_LIBRARY_PATH=/opt/rocm/lib"
 	if !there("dev/kfd") {
 		return install + "; " + noGPU()

@@ -50,7 +50,8 @@ func build(t *testing.T, kind string, flags ...string) *fake {
 	if kind == "rocm" {
 		src, file = "testdata/fake_hsa.c", "libhsa-runtime64.so.1"
 	}
-	args := append(flags, "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-o", filepath.Join(f.libs, file), src)
+	args := append(flags, "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-o", filepath.Join(f.libs, file),
+		src)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -180,7 +181,8 @@ func TestEveryRefusal(t *testing.T) {
 		f := build(t, kind)
 		for _, function := range c.functions {
 			for _, code := range c.codes {
-				refused(t, f, fmt.Sprintf("%s=%d %s", function, code, c.with), strings.TrimSuffix(function, "_v2"), code)
+				refused(t, f, fmt.Sprintf("%s=%d %s", function, code, c.with), strings.TrimSuffix(function, "_v2"),
+					code)
 			}
 		}
 	}
@@ -239,9 +241,11 @@ func TestMissing(t *testing.T) {
 		{loaded, "", "dlopen libcuda.so.1", "this file system has no libcuda.so.1"},
 		{old, "", "no cuMemGetHandleForAddressRange: the driver is for CUDA 12.8", "from 515 on"},
 		{cuda, "attr124=0", "DMA_BUF_SUPPORTED is 0", "cat /proc/driver/nvidia/version"},
-		{&proprietary, "attr124=0", "Fake T1000 (0000:41:00.0)", "the proprietary kernel module is loaded (NVRM version"},
+		{&proprietary, "attr124=0", "Fake T1000 (0000:41:00.0)",
+			"the proprietary kernel module is loaded (NVRM version"},
 		{&open, "attr124=0", "DMA_BUF_SUPPORTED is 0", "the open kernel modules are loaded (NVRM version"},
-		{&proprietary, "export_plain=801", "CUDA_ERROR_NOT_SUPPORTED: operation not supported (801)", "BAR1 may be full"},
+		{&proprietary, "export_plain=801", "CUDA_ERROR_NOT_SUPPORTED: operation not supported (801)",
+			"BAR1 may be full"},
 		{&elsewhere, "", "cuDeviceGetByPCIBusId 0000:42:00.0", "CUDA has here: 0000:41:00.0"},
 		{&elsewhere, "cuDeviceGetCount=1", "cuDeviceGetByPCIBusId 0000:42:00.0", "look which GPUs there are"},
 		{bare("rocm"), "", "dlopen libhsa-runtime64.so.1", "modprobe amdgpu"},
@@ -282,7 +286,8 @@ func TestUsage(t *testing.T) {
 		cmd := exec.Command("/proc/self/exe", args...)
 		cmd.Env = append(os.Environ(), rootEnv+"=/")
 		out, err := cmd.CombinedOutput()
-		if e, ok := err.(*exec.ExitError); !ok || e.ExitCode() != 2 || !strings.Contains(string(out), "usage: zcgpu cuda|rocm") {
+		if e, ok := err.(*exec.ExitError); !ok || e.ExitCode() != 2 ||
+			!strings.Contains(string(out), "usage: zcgpu cuda|rocm") {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}

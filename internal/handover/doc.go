@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package handover has another program make memory and hand it over: a dmabuf, by SCM_RIGHTS. [Start]
-// is zcbench's side, [Serve] that of a program of ours. docs/memory.md tells the protocol to whoever
-// writes another one.
+// Package handover has another program make memory and hand it over: a dmabuf, by SCM_RIGHTS.
+// [Start] is zcbench's side, [Serve] that of a program of ours. docs/memory.md tells the protocol
+// to whoever writes another one.
 //
 // Messages are lines on a socket of kind SOCK_SEQPACKET, which the program has as descriptor 3:
 //
@@ -13,8 +13,8 @@
 //	write OFFSET N                      and the other way
 //	    ok
 //
-// To each the program may answer "error WHY", and in a second line what to do. It ends when the socket
-// does.
+// To each the program may answer "error WHY", and in a second line what to do. It ends when the
+// socket does.
 package handover
 
 import "time"

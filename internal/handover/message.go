@@ -28,8 +28,8 @@ func send(fd int, line string, fds ...int) error {
 	}
 }
 
-// receive receives one message, and the descriptors that came with it: at most one is wanted, and of
-// more none is kept. io.EOF: the other side is gone.
+// receive receives one message, and the descriptors that came with it: at most one is wanted, and
+// of more none is kept. io.EOF: the other side is gone.
 func receive(fd int) (line string, fds []int, err error) {
 	buf, oob := make([]byte, mostMsg), make([]byte, unix.CmsgSpace(8*4))
 	n, oobn, flags, err := recvmsg(fd, buf, oob)

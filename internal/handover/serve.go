@@ -27,8 +27,8 @@ type Copier interface {
 	io.WriterAt
 }
 
-// Serve answers on the socket fd: it has memory made, hands it over, and copies, until the other side
-// closes. What cannot be made is told there, with its fix, and returned.
+// Serve answers on the socket fd: it has memory made, hands it over, and copies, until the other
+// side closes. What cannot be made is told there, with its fix, and returned.
 func Serve(fd int, create func(size int64) (*Offer, error)) error {
 	s := server{fd: fd}
 	line, fds, err := receive(fd)

@@ -111,7 +111,8 @@ func (m *Memory) ask(size int64, mem int) error {
 	if _, err := fmt.Sscanf(line, "dmabuf %d %d %d %s", &m.Size, &m.Offset, &copies, &m.Place); err != nil ||
 		len(fds) != 1 || m.Size < size || m.Offset < 0 || copies < 0 || copies > 1 {
 		closeAll(fds)
-		return fmt.Errorf("%w: it answers %.80q with %d descriptors, asked for %d bytes", ErrProtocol, line, len(fds), size)
+		return fmt.Errorf("%w: it answers %.80q with %d descriptors, asked for %d bytes", ErrProtocol, line, len(fds),
+			size)
 	}
 	m.DMABuf, m.Name = fds[0], plaintext.Line(name)
 	if m.Place == "-" || plaintext.Clean(m.Place) != m.Place {

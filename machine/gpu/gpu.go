@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package gpu knows the GPUs of a host, and how far each is from a NIC: what their PCIe devices tell
-// in /sys, before any library of a vendor is asked.
+// Package gpu knows the GPUs of a host, and how far each is from a NIC: what their PCIe devices
+// tell in /sys, before any library of a vendor is asked.
 package gpu
 
 import (
@@ -37,6 +37,17 @@ func (v Vendor) Name() string {
 		return "AMD"
 	}
 	return "PCI vendor " + string(v)
+}
+
+// Driver is the vendor's driver, without which its library has no GPU.
+func (v Vendor) Driver() string {
+	switch v {
+	case NVIDIA:
+		return "nvidia"
+	case AMD:
+		return "amdgpu"
+	}
+	return ""
 }
 
 // GPU is a PCIe device.
@@ -98,6 +109,13 @@ func (f FS) look(pci string) (GPU, bool) {
 		g.Driver = filepath.Base(to)
 	}
 	return g, true
+}
+
+// HostBytes returns how much of the host's memory an AMD GPU's driver uses for buffers
+// (amdgpu_gtt_mgr.c); false where it does not tell.
+func (f FS) HostBytes(pci string) (int64, bool) {
+	n, err := strconv.ParseInt(f.text(pci, "mem_info_gtt_used"), 10, 64)
+	return n, err == nil
 }
 
 // window returns the size of the largest memory window: a line of resource has begin, end and flags

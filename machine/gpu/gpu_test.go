@@ -143,7 +143,8 @@ func TestGPU(t *testing.T) {
 	if all := h.List(NVIDIA); len(all) != 5 {
 		t.Errorf("%v", all)
 	}
-	for s, good := range map[string]bool{"0000:41:00.0": true, "10000:e1:1f.7": true, "0000:C1:00.0": true, "41:00.0": false,
+	for s, good := range map[string]bool{"0000:41:00.0": true, "10000:e1:1f.7": true, "0000:C1:00.0": true,
+		"41:00.0":    false,
 		"0000:41:00": false, "0000:41:20.0": false, "0000:41:00.8": false, "0000:41:00.0 ": false, "../41:00.0": false,
 		"0000:41:00.0/..": false, "": false} {
 		if err := CheckPCI(s); (err == nil) != good {
@@ -194,8 +195,9 @@ func TestDoubts(t *testing.T) {
 	h.write(h.device(nic, "iommu_group/type"), "identity\n")
 	has(said("0000:44:00.0", 256<<20), 0)
 	has(said("0000:44:00.0", 256<<20+1), 1, "BAR")
-	has(said("0000:61:00.0", 1), 2, "no driver has the GPU", "two host bridges")
+	has(said("0000:61:00.0", 1), 2, "the driver of the GPU is not nvidia", "two host bridges")
 	has(said("0000:c1:00.0", 1), 2, "two NUMA nodes")
+	has(said("0000:c2:00.0", 1), 2, "is not amdgpu: AMD 0000:c2:00.0 (1002:1fb0, no driver)")
 	h.write(h.device("0000:42:11.0", "config"), acs(0x1d))
 	has(said("0000:44:00.0", 1), 1, "ACS redirect at 0000:42:11.0")
 	h.write(h.device("0000:42:11.0", "config"), acs(0x01))

@@ -105,26 +105,31 @@ func (f FS) redirects(pci string) bool {
 	return false
 }
 
-// Doubts say what may keep a NIC from reaching size bytes of the GPU's memory, or make it slow, each
-// with what to do.
+// Doubts say what may keep a NIC from reaching size bytes of the GPU's memory, or make it slow,
+// each with what to do.
 func (f FS) Doubts(p Path, g GPU, size int64) (out []error) {
 	doubt := func(how, format string, args ...any) {
 		out = append(out, &fault.Error{Op: fmt.Sprintf(format, args...), How: how})
 	}
-	if g.Driver == "" {
-		doubt("load it: modprobe nvidia, or amdgpu", "no driver has the GPU %s", g.PCI)
+	if want := g.Vendor.Driver(); g.Driver != want {
+		doubt("load "+want+" (modprobe "+want+
+			"), and let it have the GPU: what else has it (nouveau, vfio-pci) keeps it",
+			"the driver of the GPU is not %s: %v", want, g)
 	}
 	if g.Window > 0 && g.Window < size {
-		doubt("switch on large windows in the firmware (Above 4G Decoding, Resizable BAR), or choose a smaller --area-size",
+		doubt("switch on large windows in the firmware (Above 4G Decoding, Resizable BAR), or choose a smaller "+
+			"--area-size",
 			"the GPU's memory window (BAR) has %s, and %s are wanted", units.Bytes(g.Window), units.Bytes(size))
 	}
 	switch {
 	case p.Distance == AcrossNodes:
-		doubt("use a NIC of the GPU's node, or a GPU of the NIC's", "NIC %s and GPU %s are on two NUMA nodes: what goes "+
-			"from one to the other passes the CPUs' link, slowly or not at all", p.NIC, p.GPU)
+		doubt("use a NIC of the GPU's node, or a GPU of the NIC's",
+			"NIC %s and GPU %s are on two NUMA nodes: what goes "+
+				"from one to the other passes the CPUs' link, slowly or not at all", p.NIC, p.GPU)
 	case p.Distance == SameNode:
-		doubt("use slots below one host bridge, or behind one switch", "NIC %s and GPU %s are below two host bridges: not "+
-			"every CPU passes on what goes between them", p.NIC, p.GPU)
+		doubt("use slots below one host bridge, or behind one switch",
+			"NIC %s and GPU %s are below two host bridges: not "+
+				"every CPU passes on what goes between them", p.NIC, p.GPU)
 	}
 	if len(p.Redirect) > 0 {
 		doubt("switch ACS off for these ports where isolation is not needed: in the firmware, or setpci -s PORT "+
@@ -132,8 +137,9 @@ func (f FS) Doubts(p Path, g GPU, size int64) (out []error) {
 			"and back (ACS redirect at %s)", strings.Join(p.Redirect, ", "))
 	}
 	if strings.HasPrefix(p.IOMMU, "DMA") {
-		doubt("boot with iommu=pt, which translates no addresses of the kernel's drivers", "the IOMMU translates the NIC's addresses "+
-			"(%s), so that what goes to the GPU passes the root, and some drivers refuse it", p.IOMMU)
+		doubt("boot with iommu=pt, which translates no addresses of the kernel's drivers",
+			"the IOMMU translates the NIC's addresses "+
+				"(%s), so that what goes to the GPU passes the root, and some drivers refuse it", p.IOMMU)
 	}
 	return out
 }

@@ -83,6 +83,9 @@ func (r *Receiver) takeOver() (err error) {
 	if err := r.queue.Bound(nic.ProviderDMABuf); err != nil {
 		return err
 	}
+	if err := r.mem.Stays(); err != nil {
+		return err
+	}
 	if r.queue.DMABuf != r.binding.ID {
 		return &fault.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s has binding %d, not %d", r.queue.Queue,
 			r.queue.Dev.Name, r.queue.DMABuf, r.binding.ID),

@@ -27,8 +27,10 @@ type Memory struct {
 	Device Device // copies, where Bytes is nil; nil: nobody can look at it
 
 	Place string // the PCI address of the device that the memory is on; "": the host's, or not known
+	Name  string // what people call that device; "": not known
 	Plain bool   // the CPU's view needs no DMA_BUF_IOCTL_SYNC
 
+	stays    func() error // nil: it cannot leave its device
 	closers  []func() error
 	syncs    func(fd int, flags uint64) unix.Errno // nil: the kernel's; of tests
 	replayed bool                                  // a record answers (package tape): there is no memory
@@ -70,8 +72,9 @@ func (m *Memory) Whole() bool {
 
 // NotWhole refuses memory that is a part of its dmabuf.
 func NotWhole(m *Memory) error {
-	return &fault.Error{Op: fmt.Sprintf("the memory is %d bytes at %d of a larger dmabuf, and a NIC would be given all "+
-		"of that to write into", m.Size, m.Offset),
+	return &fault.Error{Op: fmt.Sprintf(
+		"the memory is %d bytes at %d of a larger dmabuf, and a NIC would be given all "+
+			"of that to write into", m.Size, m.Offset),
 		How: "export the memory as a dmabuf of its own (of GPUs: a larger --area-size, in whole pages of the device)"}
 }
 
@@ -119,6 +122,15 @@ func (m *Memory) check(off int64, n int) error {
 
 // whole passes on why a device copied less than it was asked for.
 func whole(_ int, err error) error { return err }
+
+// Stays is asked after a NIC was bound, which can make a driver move the memory: whether it is
+// still on the device that it was asked of.
+func (m *Memory) Stays() error {
+	if m.stays == nil {
+		return nil
+	}
+	return m.stays()
+}
 
 // Begin and End bracket access to Bytes by the CPU (DMA_BUF_IOCTL_SYNC, Linux 4.6;
 // drivers/dma-buf/dma-buf.c): with caches that do not follow the device they invalidate or write

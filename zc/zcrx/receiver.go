@@ -136,6 +136,9 @@ func (r *Receiver) prepare() (err error) {
 	if r.z, err = r.ring.NewZcrx(o); err != nil {
 		return r.explain(o, err)
 	}
+	if err := r.area.Stays(); err != nil {
+		return err
+	}
 	r.flushes = features.Ctrl > 0
 	r.flushAt = min(r.z.RefillEntries(), r.z.Buffers()) / 2
 	r.held = new(held.Queue)
@@ -170,7 +173,7 @@ func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := newArea(q, size)
+	a, err := newArea(q, size, d)
 	if err != nil {
 		return err
 	}

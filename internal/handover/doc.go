@@ -27,7 +27,10 @@ const (
 
 	version = 1
 	mostMsg = 4096 // bytes of a message
+)
 
+// What a program's answers may take; shorter in tests.
+var (
 	makesWithin  = time.Minute // a GPU's driver may have to wake it
 	copiesWithin = 20 * time.Second
 	endsWithin   = 5 * time.Second

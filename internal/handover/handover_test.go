@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,291 +18,210 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programEnv makes this test binary a program that hands memory over: of a memfd, whose first page
-// is not part of it.
-const programEnv = "ZCBENCH_TEST_HANDOVER"
-
-const page = 4096
+// does makes the test binary a program that hands memory over, in one of these ways.
+const does = "HANDOVER_TEST"
 
 func TestMain(m *testing.M) {
-	how := os.Getenv(programEnv)
-	if how == "" {
-		os.Exit(m.Run())
+	if how := os.Getenv(does); how != "" {
+		os.Exit(program(how))
+	}
+	os.Exit(m.Run())
+}
+
+// plainFile is memory in a file, which stands for a device's.
+type plainFile struct {
+	fd  int
+	die bool // at the first copy
+}
+
+func (p plainFile) ReadAt(b []byte, off int64) (int, error) {
+	if p.die {
+		os.Exit(4)
+	}
+	return unix.Pread(p.fd, b, off)
+}
+func (p plainFile) WriteAt(b []byte, off int64) (int, error) { return unix.Pwrite(p.fd, b, off) }
+
+func program(how string) int {
+	create := func(size int64) (*Offer, error) {
+		fd, err := unix.MemfdCreate("memory", 0)
+		if err == nil {
+			err = unix.Ftruncate(fd, size)
+		}
+		switch how {
+		case "refuses":
+			err = &fault.Error{Op: "no GPU\nof that name", How: "look at nvidia-smi\x1b[2J"}
+		case "small":
+			size -= 4096
+		}
+		o := &Offer{DMABuf: fd, Size: size, Place: "0000:41:00.0", Copier: plainFile{fd, how == "dies"}}
+		if how == "no copies" {
+			o.Copier, o.Place = nil, ""
+		}
+		return o, err
+	}
+	answer := func(line string, fds ...int) int {
+		_, got, _ := receive(FD)
+		closeAll(got)
+		if err := send(FD, line, fds...); err != nil {
+			return 5
+		}
+		_, _, _ = receive(FD)
+		return 0
 	}
 	switch how {
+	case "exits":
+		fmt.Fprintln(os.Stderr, "no driver\x1b[31m")
+		return 3
+	case "ends well":
+		return 0
+	case "garbage":
+		return answer("dmabuf many\x1b[2J", 0)
+	case "nothing":
+		return answer("dmabuf 1048576 0 0 -")
+	case "two":
+		return answer("dmabuf 1048576 0 0 -", 0, 1)
+	case "negative":
+		return answer("dmabuf 1048576 -4096 0 -", 0)
 	case "parent":
-		parent()
-	case "silent":
-		await.Pause("until it is killed", time.Hour)
-	case "gone":
-		fmt.Fprintln(os.Stderr, "no\x1bway")
-		os.Exit(3)
+		return parent()
+	case "hangs":
+		time.Sleep(time.Hour)
+	case "closes":
+		unix.Close(FD)
+		time.Sleep(time.Hour)
 	}
-	if err := Serve(FD, func(size int64) (*Offer, error) { return program(how, size) }); err != nil {
+	if err := Serve(FD, create); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
-// theirs is a file's part behind its first page.
-type theirs struct {
-	f    *os.File
-	dies bool
-}
-
-func (d theirs) ReadAt(p []byte, off int64) (int, error) {
-	if d.dies {
-		os.Exit(7)
-	}
-	return d.f.ReadAt(p, page+off)
-}
-
-func (d theirs) WriteAt(p []byte, off int64) (int, error) { return d.f.WriteAt(p, page+off) }
-
-func program(how string, size int64) (*Offer, error) {
-	fd, err := unix.MemfdCreate("theirs", 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Ftruncate(fd, page+size); err != nil {
-		return nil, err
-	}
-	d := theirs{os.NewFile(uintptr(fd), "theirs"), how == "dies"}
-	m := &Offer{DMABuf: fd, Offset: page, Size: size, Place: "0000:41:00.0", Name: "a\x1bdevice", Copier: d}
-	switch how {
-	case "refuses":
-		return nil, &fault.Error{Op: "two\nlines", How: "do\nthis"}
-	case "small":
-		m.Size--
-	case "bare":
-		m.DMABuf = -1
-	case "no copies":
-		m.Copier = nil
-	}
-	return m, nil
-}
-
-// parent opens memory of a program, prints the program's number and waits.
-func parent() {
-	p, err := Start("program", self("works"), 1<<20)
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Println(p.cmd.Process.Pid)
-	await.Pause("until it is killed", time.Hour)
-}
-
-func self(how string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), programEnv+"="+how)
-	return cmd
-}
-
-func read(m *Memory, off int64, p []byte) error {
-	_, err := m.ReadAt(p, off)
-	return err
-}
-
-func write(m *Memory, off int64, p []byte) error {
-	_, err := m.WriteAt(p, off)
-	return err
-}
-
-// Bytes go both ways through more windows than one, and lie where the offset says.
-func TestHandover(t *testing.T) {
-	const size = 2*CopyBytes + 5*page
-	p, err := Start("program", self("works"), size)
+// start starts the program of a way.
+func start(t *testing.T, how string) (*Memory, error) {
+	t.Helper()
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Offset != page || p.Size != size || p.Place != "0000:41:00.0" ||
-		p.Name != `a\u001bdevice` {
-		t.Errorf("%+v", p)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), does+"="+how)
+	m, err := Start("fd:"+how, cmd, 1<<20)
+	if err == nil {
+		t.Cleanup(func() { _ = m.Close() })
 	}
-	want := bytes.Repeat([]byte("0123456789abcdefg"), size/17+1)[:size]
-	if err := write(p, 0, want); err != nil {
+	return m, err
+}
+
+// The memory comes, copies go both ways, longer ones in pieces; and the program ends with Close.
+func TestHandedOver(t *testing.T) {
+	m, err := start(t, "well")
+	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := unix.Mmap(p.DMABuf, 0, page+size, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil || !bytes.Equal(raw[page:], want) {
-		t.Errorf("what is in the memory: %v, equal %v", err, bytes.Equal(raw[page:], want))
+	if m.Size != 1<<20 || m.Offset != 0 || m.Place != "0000:41:00.0" || m.DMABuf < 0 {
+		t.Errorf("%+v", m.Offer)
 	}
-	unix.Munmap(raw)
-	got := make([]byte, size)
-	if err := read(p, 0, got); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("read back: %v, equal %v", err, bytes.Equal(got, want))
+	defer unix.Close(m.DMABuf)
+	want := bytes.Repeat([]byte("zero copy"), 1<<20/9+1)[:1<<20]
+	if n, err := m.WriteAt(want, 0); n != len(want) || err != nil {
+		t.Fatal(n, err)
 	}
-	if err := read(p, size-3, got[:3]); err != nil || !bytes.Equal(got[:3], want[size-3:]) {
-		t.Errorf("the last three: %v", err)
-	}
-	for _, c := range []struct {
-		off int64
-		n   int
-	}{{-1, 1}, {size, 1}, {size - 2, 3}, {1 << 62, 1}} {
-		if err := read(p, c.off, got[:c.n]); err == nil {
-			t.Errorf("%d bytes at %d were read", c.n, c.off)
+	for _, c := range [][2]int{{0, 1 << 20}, {17, 4096}, {1<<20 - 1, 1}, {5, 0}} {
+		got := make([]byte, c[1])
+		if n, err := m.ReadAt(got, int64(c[0])); n != len(got) || err != nil || !bytes.Equal(got, want[c[0]:c[0]+c[1]]) {
+			t.Errorf("%d bytes at %d: %d, %v", c[1], c[0], n, err)
 		}
 	}
-	pid := p.cmd.Process.Pid
-	if err := errors.Join(p.Close(), p.Close()); err != nil || unix.Kill(pid, 0) != unix.ESRCH {
-		t.Errorf("closed: %v; the program is still there: %v", err, unix.Kill(pid, 0) == nil)
+	if _, err := m.ReadAt(make([]byte, 2), 1<<20-1); err == nil || !strings.Contains(err.Error(), "bad request") {
+		t.Errorf("behind the end: %v", err)
 	}
-	if err := read(p, 0, got); err == nil {
-		t.Error("read after Close")
+	pid := m.cmd.Process.Pid
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := unix.Kill(pid, 0); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("the program is there after Close: %v", err)
+	}
+	got := make([]byte, len(want)) // the descriptor stays
+	if _, err := unix.Pread(m.DMABuf, got, 0); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the memory after Close: %v", err)
 	}
 }
 
-// What a program does wrong is said, and leaves nothing behind.
-func TestWrongPrograms(t *testing.T) {
-	before := open(t)
-	for how, words := range map[string][]string{
-		"refuses": {"program: two lines"}, "small": {"asked for 1048576 bytes"}, "bare": {"ended: exit status 1"},
-		"gone": {"ended: exit status 3", `no\u001bway`}} {
-		p, err := Start("program", self(how), CopyBytes)
+func TestWithoutCopies(t *testing.T) {
+	m, err := start(t, "no copies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(m.DMABuf)
+	if m.Copier != nil || m.Place != "" {
+		t.Errorf("%+v", m.Offer)
+	}
+}
+
+// Whatever a program does instead is an error that says what it was, and no program, descriptor or
+// terminal sequence of it is left.
+func TestNotHandedOver(t *testing.T) {
+	makes, ends := makesWithin, endsWithin
+	makesWithin, endsWithin = 300*time.Millisecond, 300*time.Millisecond
+	defer func() { makesWithin, endsWithin = makes, ends }()
+	open := descriptors(t)
+	for how, want := range map[string]string{
+		"exits": `it ended: exit status 3: no driver`, "ends well": "it ended without handing over memory",
+		"refuses": "no GPU of that name", "garbage": "not the protocol of docs/memory.md",
+		"nothing": "with 0 descriptors", "two": "more than one descriptor", "negative": "not the protocol",
+		"small": "asked for 1048576 bytes", "hangs": "did not answer \"memory 1 1048576\" within 300ms", "closes": "it closed descriptor 3",
+	} {
+		begun := time.Now()
+		m, err := start(t, how)
 		if err == nil {
-			p.Close()
-			t.Errorf("%s was taken", how)
+			t.Errorf("%s: %+v", how, m.Offer)
 			continue
 		}
-		for _, w := range words {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%s: %v", how, err)
-			}
+		if !strings.HasPrefix(err.Error(), "fd:"+how+": ") || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error()+fault.Fix(err), "\x1b") {
+			t.Errorf("%s: %v, want %q", how, err, want)
 		}
-		if how == "refuses" && fault.Fix(err) != "do this" {
-			t.Errorf("%s: fix %q", how, fault.Fix(err))
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("%s: it took %v", how, took)
+		}
+		if how == "refuses" && !strings.HasPrefix(fault.Fix(err), "look at nvidia-smi") {
+			t.Errorf("its fix is lost: %q", fault.Fix(err))
 		}
 	}
-	if _, err := Start("program", exec.Command("/nowhere/program"), 1); err == nil {
-		t.Error("started what is not there")
+	if _, err := Start("x", exec.Command("/nonexistent"), 4096); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no program: %v", err)
 	}
-	for how, words := range map[string]string{"dies": "ended: exit status 7"} {
-		p, err := Start("program", self(how), CopyBytes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := read(p, 0, make([]byte, 1)); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%s: %v", how, err)
-		}
-		unix.Close(p.DMABuf)
-		p.Close()
+	await.Until(t, "no descriptor is left", func() bool { return len(descriptors(t)) <= len(open) })
+}
+
+// A program that dies under a copy is told of.
+func TestDiesCopying(t *testing.T) {
+	m, err := start(t, "dies")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if after := open(t); after != before {
-		t.Errorf("%d descriptors before, %d after", before, after)
+	defer unix.Close(m.DMABuf)
+	if _, err := m.ReadAt(make([]byte, 10), 0); err == nil || !strings.Contains(err.Error(), "exit status 4") {
+		t.Error(err)
+	}
+	if _, err := m.ReadAt(make([]byte, 10), 0); err == nil {
+		t.Error("a dead program copies")
 	}
 }
 
-func open(t *testing.T) int {
+func descriptors(t *testing.T) []string {
 	t.Helper()
 	all, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(all)
-}
-
-// A program that does not answer is given up, and what it may say later is not believed.
-func TestSilentProgram(t *testing.T) {
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
-	if err != nil {
-		t.Fatal(err)
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name())
 	}
-	defer unix.Close(ends[1])
-	m := &Memory{name: "program", sock: ends[0], cmd: self("silent")}
-	if _, _, err := m.call(50*time.Millisecond, "read 0 1"); !errors.Is(err, unix.ETIMEDOUT) || fault.Fix(err) == "" {
-		t.Errorf("%v", err)
-	}
-	if err := send(ends[1], "ok"); err != nil {
-		t.Fatal(err)
-	}
-	if answer, _, err := m.call(time.Minute, "read 1 1"); err == nil {
-		t.Errorf("the late answer %q was taken for another's", answer)
-	}
-	if err := m.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// A killed parent takes the program with it.
-func TestKilledParent(t *testing.T) {
-	cmd := self("parent")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line := make([]byte, 64)
-	n, _ := out.Read(line)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(line[:n])))
-	if err != nil {
-		t.Fatalf("%q", line[:n])
-	}
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(fd)
-	cmd.Process.Kill()
-	cmd.Wait()
-	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	for {
-		n, err := unix.Poll(poll, -1) // until the test hangs
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if n != 1 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
-		return
-	}
-}
-
-// The program's side refuses what is out of bounds, and answers the next question.
-func TestServeRefuses(t *testing.T) {
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() {
-		served <- Serve(ends[1], func(size int64) (*Offer, error) { return program("works", size) })
-	}()
-	window, err := unix.MemfdCreate("window", 0)
-	if err == nil {
-		err = unix.Ftruncate(window, CopyBytes)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask := func(q string, fds ...int) string {
-		t.Helper()
-		if err := send(ends[0], q, fds...); err != nil {
-			t.Fatal(err)
-		}
-		text, got, err := receive(ends[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		closeAll(got)
-		return text
-	}
-	if a := ask("memory 1 4194304", window); a != "dmabuf 4194304 4096 1 0000:41:00.0\na\x1bdevice" {
-		t.Errorf("%q", a)
-	}
-	for _, q := range []string{"memory 1 4096", "read", "read 0", "read 0 1048577", "read 4194304 1", "read 4194303 2",
-		"write -1 1", "write 9223372036854775807 1", "read 0 -1", "write 0 99999999999999999999", "hello 0 1"} {
-		if a := ask(q); !strings.HasPrefix(a, "error ") {
-			t.Errorf("%q: %q", q, a)
-		}
-	}
-	if a := ask("read 4194303 1"); a != "ok" {
-		t.Errorf("%q", a)
-	}
-	unix.Close(ends[0])
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	slices.Sort(names)
+	return names
 }

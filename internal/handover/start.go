@@ -170,11 +170,11 @@ func (m *Memory) gone() error {
 	select {
 	case err := <-m.ended:
 		m.ended <- err
-		how := "exit status 0"
+		how := "it ended without handing over memory"
 		if err != nil {
-			how = err.Error()
+			how = "it ended: " + err.Error()
 		}
-		return &fault.Error{Op: "it ended: " + how, How: "look at what it says, and at the kernel's log: dmesg"}
+		return &fault.Error{Op: how, How: "look at what it says, and at the kernel's log: dmesg"}
 	case <-time.After(endsWithin):
 		return errors.New("it closed descriptor 3")
 	}
@@ -187,16 +187,6 @@ func (m *Memory) explain(err error) error {
 		words = ": " + words
 	}
 	return &fault.Error{Op: m.name, Err: fmt.Errorf("%w%s", err, words), How: fault.Fix(err)}
-}
-
-// Alive reports whether the program still runs.
-func (m *Memory) Alive() bool {
-	select {
-	case <-m.over:
-		return false
-	default:
-		return true
-	}
 }
 
 // Close ends the program, which frees its memory. The dmabuf's descriptor stays.

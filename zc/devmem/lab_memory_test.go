@@ -114,4 +114,3 @@ func diesWith(t *testing.T, area string, times int) {
 		labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Open: open})
 	labtest.AwaitDMABufs(t, before)
 }
-

@@ -80,10 +80,10 @@ func (r *Receiver) takeOver() (err error) {
 	if r.binding, err = r.queue.Dev.BindRXBuffers(r.mem.FD, r.queue.ID, r.asked()); err != nil {
 		return r.explain(err)
 	}
-	if err := r.queue.Bound(nic.ProviderDMABuf); err != nil {
-		return err
-	}
 	if err := r.mem.Stays(); err != nil {
+		return nicqueue.Unsupported(Mode, err)
+	}
+	if err := r.queue.Bound(nic.ProviderDMABuf); err != nil {
 		return err
 	}
 	if r.queue.DMABuf != r.binding.ID {

@@ -30,8 +30,9 @@ type Memory struct {
 	Name  string // what people call that device; "": not known
 	Plain bool   // the CPU's view needs no DMA_BUF_IOCTL_SYNC
 
-	stays    func() error // nil: it cannot leave its device
+	stays    func() error // tells whether it is still on its device; nil: what made it, node, does
 	closers  []func() error
+	node     *drmNode                              // that it was made by
 	syncs    func(fd int, flags uint64) unix.Errno // nil: the kernel's; of tests
 	replayed bool                                  // a record answers (package tape): there is no memory
 }
@@ -122,15 +123,6 @@ func (m *Memory) check(off int64, n int) error {
 
 // whole passes on why a device copied less than it was asked for.
 func whole(_ int, err error) error { return err }
-
-// Stays is asked after a NIC was bound, which can make a driver move the memory: whether it is
-// still on the device that it was asked of.
-func (m *Memory) Stays() error {
-	if m.stays == nil {
-		return nil
-	}
-	return m.stays()
-}
 
 // Begin and End bracket access to Bytes by the CPU (DMA_BUF_IOCTL_SYNC, Linux 4.6;
 // drivers/dma-buf/dma-buf.c): with caches that do not follow the device they invalidate or write

@@ -75,8 +75,8 @@ func DMABufs(t *testing.T) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, total, _ := strings.Cut(string(b), "\nTotal ")
-	if _, err := fmt.Sscanf(total, "%d objects", &n); err != nil {
+	last := max(strings.LastIndex(string(b), "\nTotal "), 0) // those before are of a dmabuf's devices
+	if _, err := fmt.Sscanf(string(b[last:]), "\nTotal %d objects", &n); err != nil {
 		t.Fatalf("%q: %v", b, err)
 	}
 	return n

@@ -137,7 +137,7 @@ func (r *Receiver) prepare() (err error) {
 		return r.explain(o, err)
 	}
 	if err := r.area.Stays(); err != nil {
-		return err
+		return nicqueue.Unsupported(r.mode, err)
 	}
 	r.flushes = features.Ctrl > 0
 	r.flushAt = min(r.z.RefillEntries(), r.z.Buffers()) / 2

@@ -69,11 +69,16 @@ func gpuChannels(s Spec, names []string) (out []channel, no *unavailable, err er
 	boards := map[string][]string{}
 	for i, n := range names {
 		id := strconv.Itoa(i)
-		out = append(out, channel{Name: "gpu" + id, Kind: power, Scope: scopeGPU, Resolution: 0.001,
-			Part: len(named) > 0 && !slices.Contains(named, id)})
-		if _, board, ok := strings.Cut(n, "\t"); ok && len(named) == 0 {
-			boards[board] = append(boards[board], id)
+		ch := channel{Name: "gpu" + id, Kind: power, Scope: scopeGPU, Resolution: 0.001,
+			Part: len(named) > 0 && !slices.Contains(named, id)}
+		for _, word := range strings.Split(n, "\t")[1:] {
+			if pci, ok := strings.CutPrefix(word, "pci "); ok {
+				ch.Place = pci
+			} else if len(named) == 0 {
+				boards[word] = append(boards[word], id)
+			}
 		}
+		out = append(out, ch)
 	}
 	for _, n := range named {
 		if i, _ := strconv.Atoi(n); i >= len(names) {
@@ -91,8 +96,8 @@ func gpuChannels(s Spec, names []string) (out []channel, no *unavailable, err er
 	return out, no, nil
 }
 
-// listGPUs asks the helper for the names of the GPUs. After a tab follows the board, where it has
-// several.
+// listGPUs asks the helper for the names of the GPUs. After tabs follow the PCI address, and the board
+// where that has several.
 func listGPUs(s Spec) ([]string, error) {
 	path, err := nvmlHelper(s)
 	if err != nil {

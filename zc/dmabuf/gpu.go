@@ -27,7 +27,8 @@ func ofGPU(name string, v gpu.Vendor) Provider {
 			}
 			return gpu.CheckPCI(pci)
 		},
-		Near: nearest,
+		Helper: helper.GPU,
+		Near:   nearest,
 		Open: func(pci string, size int) (m *Memory, err error) {
 			if pci == "" {
 				if pci, err = nearest(""); err != nil {

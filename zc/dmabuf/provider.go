@@ -24,6 +24,8 @@ type Provider struct {
 	Check func(arg string) error
 	Runs  bool // the argument is a program: from others it takes --trust-file
 
+	Helper string // the program of ours that makes it (package helper); "": none
+
 	// Near chooses the argument where none was given: the device that is nearest to a NIC, whose
 	// PCI address it is told, or "" of one without; nil: nothing is to be chosen.
 	Near func(nic string) (arg string, err error)

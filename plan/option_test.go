@@ -25,7 +25,7 @@ var choices = map[string][2]string{
 	"xdp_touch": {"parse", "swap"}, "xdp_attach": {"generic", "offload"}, "xdp_redirect": {"dev", "nic"},
 	"tuples": {"8", "4097"}, "burst": {"4", "65537"}, "generator_cpus": {"1-2,4", "2-1"},
 	"queue":       {"0", "-1"},
-	"steer_queue": {"7", "last"}, "area": {"huge", "disk"}, "area_bytes": {"32M", "1T"},
+	"steer_queue": {"7", "last"}, "area": {"heap:system", "disk"}, "tx_area": {"drm:/dev/dri/card0", "thp:x"}, "area_bytes": {"32M", "1T"},
 	"refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},
 	"rx_ring": {"512", "-1"}, "tx_ring": {"256", "x"}, "channels": {"4", "-1"},
 	"set": {"coalesce rx-usecs=5; tg:rss=default", "coalesce"}, "sysctl_profile": {"reference", "mine"},

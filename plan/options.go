@@ -241,15 +241,15 @@ var Options = []Option{
 		Role: stream.RX, concerns: stream.Mode.TakesQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo },
 			within(0, 65535))},
-	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(dmabuf.Words(), ", ") +
+	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(dmabuf.Words(nil), ", ") +
 		" (default: pages; for devmem udmabuf; with a long --rx-buf-len huge; docs/memory.md)",
 		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue),
-		Takes: "a kind of memory for payload", Words: dmabuf.Names(nil),
+		Takes: "a kind of memory for payload", Words: dmabuf.Names(dmabuf.Alone),
 		value: memory(func(c *Cell) *string { return &c.Area })},
 	{Name: "tx_area", Type: "string", Help: "memory that the sender sends from: " +
-		strings.Join(dmabuf.Names(dmabuf.Exports), ", ") + ", with what area takes after a colon (default: udmabuf)",
+		strings.Join(dmabuf.Words(dmabuf.Exports), ", ") + " (default: udmabuf; docs/memory.md)",
 		Kind: OfPath, Role: stream.TX, concerns: has(stream.DMABuf),
-		Takes: "a kind of memory for payload that is a dmabuf", Words: dmabuf.Names(dmabuf.Exports),
+		Takes: "a kind of memory for payload that is a dmabuf", Words: dmabuf.Names(func(p dmabuf.Provider) bool { return p.Open != nil && dmabuf.Alone(p) }),
 		value: memory(func(c *Cell) *string { return &c.TXArea })},
 	{Name: "area_bytes", Since: 3, Flag: "area-size", Type: "bytes",
 		Help: "size of the memory for payload; 0: 64M, for devmem four times the NIC's ring plus --hold", Kind: OfPath,

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/packet/xsk"
 	"github.com/zcbench/zcbench/plan/modes"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // facts are what was found on the host and its interface.
@@ -49,6 +50,7 @@ type facts struct {
 	bufLen    map[string]bool  // by mode: the kernel knows buffers of other lengths than a page
 	udmabuf   error
 	gpus      map[string]gpuFact // by area
+	memories  []dmabuf.Found     // of other providers
 	pktgenErr error              // the kernel's generator is not loaded
 	afXDPErr  error              // sockets of AF_XDP cannot be opened
 	xdp       nic.XDPFeatures    // of the driver
@@ -92,6 +94,7 @@ func gather(dev string) *facts {
 			return sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")
 		})}
 	f.udmabuf = tape.Try("/dev/udmabuf", func() error { return unix.Access("/dev/udmabuf", unix.R_OK|unix.W_OK) })
+	f.memories = recorded("memory for payload", dmabuf.Look)
 	f.pktgenErr = tape.Try("pktgen", nic.PktgenLoaded)
 	f.afXDPErr = tape.Try("AF_XDP", xsk.Probe)
 	if dev == "" {

@@ -65,6 +65,9 @@ func (f facts) climb(m stream.Mode) []wire.Check {
 		}
 		c.Name = string(r)
 		out = append(out, c)
+		if r == stream.NeedUdmabuf {
+			out = append(out, f.others()...)
+		}
 		if r == stream.NeedInterface && c.Status == "lacking" {
 			break // there is nothing above it
 		}

@@ -3,6 +3,8 @@
 package doctor
 
 import (
+	"fmt"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/driver"
 )
@@ -37,6 +39,18 @@ func (f *facts) capable() wire.Check {
 func (f *facts) locked() wire.Check        { return f.lock }
 func (f *facts) hugePages() wire.Check     { return f.huge }
 func (f *facts) notifications() wire.Check { return f.optmem }
+
+// others looks at memory that nobody needs who does not name it.
+func (f *facts) others() (out []wire.Check) {
+	for _, m := range f.memories {
+		c := wire.Check{Name: "memory " + m.Name, Status: "ok", Found: m.Has}
+		if m.Has == "" {
+			c.Found = fmt.Sprintf("none: %s; for --area %s: %s", m.Why, m.Name, m.Fix)
+		}
+		out = append(out, c)
+	}
+	return out
+}
 
 func (f *facts) dmabuf() wire.Check {
 	return answered(wire.Check{Found: "/dev/udmabuf", Needed: "memory behind a dmabuf", Command: "modprobe udmabuf"},

@@ -59,7 +59,7 @@ type Spec struct {
 	File string `json:"-"` // the text that was parsed
 
 	fileName string
-	memoryAt map[string]At // options of memory: where the file has a program make it
+	memoryAt map[string]At   // options of memory: where the file has a program make it
 	said     map[string]bool // [Keys] that the file or flags say
 	ipv6At   ast.Node        // where the file says IPv6; nil: it does not
 

@@ -28,7 +28,7 @@ var drms = Provider{Name: "drm", Arg: ":PATH", Help: "a graphics driver's buffer
 		}
 		return nil
 	},
-	Open: newDRM}
+	Have: haveDRM, Open: newDRM}
 
 // newDRM makes memory of a graphics driver, which the CPU sees where the driver lets it.
 func newDRM(path string, size int) (*Memory, error) {
@@ -50,8 +50,13 @@ func (m *Memory) fromDRM(path string) error {
 		}
 		return remedy.Error(remedy.DRMOpen, op+": open "+path, err, on)
 	}
-	m.node = node
 	m.Closes(func() error { return unix.Close(node.fd) })
+	return m.fromNode(node, rdev, op, on)
+}
+
+// fromNode makes the memory by an open node.
+func (m *Memory) fromNode(node *drmNode, rdev uint64, op string, on remedy.On) error {
+	m.node = node
 	handle, own, call, errno := m.create(node)
 	if errno != 0 {
 		return remedy.Error(remedy.DRMCreate, op+": ioctl "+call, errno, on)

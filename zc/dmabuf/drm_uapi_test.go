@@ -3,6 +3,7 @@
 package dmabuf
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"unsafe"
@@ -53,7 +54,8 @@ func at[T any](p uint64) *T { return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&p))
 type imitated struct {
 	name  string
 	vram  bool       // it has memory of its own
-	fails uintptr    // the request that it refuses, with ENOSPC
+	fails uintptr    // the request that it refuses
+	with  unix.Errno // 0: ENOSPC
 	asked []uintptr  // requests
 	t     *testing.T // nothing that it is asked for is wrong
 }
@@ -61,7 +63,7 @@ type imitated struct {
 func (d *imitated) call(_ int, nr uintptr, arg unsafe.Pointer) unix.Errno {
 	d.asked = append(d.asked, nr)
 	if nr == d.fails {
-		return unix.ENOSPC
+		return cmp.Or(d.with, unix.ENOSPC)
 	}
 	switch nr {
 	case versionIoctl:

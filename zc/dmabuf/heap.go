@@ -28,6 +28,7 @@ var heaps = Provider{Name: "heap", Arg: "[:NAME]", Help: "a dmabuf heap of the k
 		}
 		return nil
 	},
+	Have: haveHeaps,
 	Open: func(arg string, size int) (*Memory, error) { return newHeap(cmp.Or(arg, systemHeap), size) }}
 
 // newHeap makes memory of a heap, which the CPU sees too.

@@ -32,6 +32,9 @@ type Provider struct {
 
 	// Open makes a dmabuf of size bytes or, in whole pages of its own kind, more; nil: it has none.
 	Open func(arg string, size int) (*Memory, error)
+	// Have says what this host has of it, for the doctor; nil: nothing that could be missing, or that
+	// could be looked for.
+	Have func() (string, error)
 	// Pages makes such memory of this process without a dmabuf, which io_uring takes rather; nil:
 	// it has none.
 	Pages func(size int) (*Memory, error)
@@ -50,6 +53,16 @@ const (
 // Providers returns all.
 func Providers() []Provider { return slices.Clone(providers) }
 
+// Words lists those that fit with what may follow their names, for help; nil: all.
+func Words(fits func(Provider) bool) (words []string) {
+	for _, p := range providers {
+		if fits == nil || fits(p) {
+			words = append(words, p.Name+p.Arg)
+		}
+	}
+	return words
+}
+
 // Names lists the names of those that fit; nil: all.
 func Names(fits func(Provider) bool) (names []string) {
 	for _, p := range providers {
@@ -62,6 +75,9 @@ func Names(fits func(Provider) bool) (names []string) {
 
 // Exports reports whether a provider makes dmabufs.
 func Exports(p Provider) bool { return p.Open != nil }
+
+// Alone reports whether a provider's name says all: it needs no argument.
+func Alone(p Provider) bool { return p.Check == nil || p.Check("") == nil }
 
 // Find reads a word of the options: the provider, and its argument.
 func Find(area string) (p Provider, arg string, err error) {
@@ -132,12 +148,4 @@ func MakeAny(area string, size int) (*Memory, error) {
 		return p.Pages(size)
 	}
 	return p.Open(arg, size)
-}
-
-// Words lists what the options take, with arguments, for help.
-func Words() (words []string) {
-	for _, p := range providers {
-		words = append(words, p.Name+p.Arg)
-	}
-	return words
 }

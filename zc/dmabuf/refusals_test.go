@@ -35,3 +35,31 @@ func TestRefused(t *testing.T) {
 	remedytest.Try(t, remedy.UdmabufSync, "DMA_BUF_IOCTL_SYNC", remedytest.Denied(unix.SYS_IOCTL,
 		func() error { return u.Begin(Write) }), remedytest.Repeated...)
 }
+
+// So it does of heaps and of graphics drivers.
+func TestOthersRefused(t *testing.T) {
+	made := func(area string) func() error {
+		return func() error {
+			m, err := Make(area, 1<<20)
+			if err == nil {
+				err = m.Close()
+			}
+			return err
+		}
+	}
+	remedytest.Try(t, remedy.HeapOpen, "/dev/dma_heap/system", remedytest.Denied(unix.SYS_OPENAT, made("heap")),
+		remedytest.Repeated...)
+	if _, err := os.Stat("/dev/dma_heap/system"); err == nil {
+		remedytest.Try(t, remedy.HeapAlloc, "DMA_HEAP_IOCTL_ALLOC", remedytest.Denied(unix.SYS_IOCTL, made("heap")),
+			remedytest.Repeated...)
+	}
+	remedytest.Try(t, remedy.DRMOpen, "/dev/dri/card0", remedytest.Denied(unix.SYS_OPENAT, made("drm:/dev/dri/card0")),
+		remedytest.Repeated...)
+	for request, call := range map[uintptr]remedy.Call{createDumbIoctl: remedy.DRMCreate, primeIoctl: remedy.DRMExport} {
+		remedytest.Try(t, call, "at /dev/dri/card9", func(errno unix.Errno) error {
+			d := &imitated{name: "vgem", fails: request, with: errno, t: t}
+			return (&Memory{Size: 1 << 20, FD: -1}).fromNode(&drmNode{call: d.call}, 0, "make memory at /dev/dri/card9",
+				remedy.On{Path: "/dev/dri/card9"})
+		})
+	}
+}

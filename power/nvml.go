@@ -96,8 +96,8 @@ func gpuChannels(s Spec, names []string) (out []channel, no *unavailable, err er
 	return out, no, nil
 }
 
-// listGPUs asks the helper for the names of the GPUs. After tabs follow the PCI address, and the board
-// where that has several.
+// listGPUs asks the helper for the names of the GPUs. After tabs follow the PCI address, and the
+// board where that has several.
 func listGPUs(s Spec) ([]string, error) {
 	path, err := nvmlHelper(s)
 	if err != nil {

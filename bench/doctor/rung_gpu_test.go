@@ -13,7 +13,8 @@ import (
 	"github.com/zcbench/zcbench/machine/gpu"
 )
 
-// The rung of a GPU says what and where it is, whether its memory can be had, and what is in the way.
+// The rung of a GPU says what and where it is, whether its memory can be had, and what is in the
+// way.
 func TestGPURung(t *testing.T) {
 	const nic, card, bare = "0000:42:00.0", "0000:44:00.0", "0000:45:00.0"
 	root := t.TempDir()

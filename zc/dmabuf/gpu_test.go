@@ -59,8 +59,8 @@ func TestGPUWords(t *testing.T) {
 	}
 }
 
-// zcgpu is started with the provider's name and the GPU, by its descriptor, and what it says is told
-// with its fix.
+// zcgpu is started with the provider's name and the GPU, by its descriptor, and what it says is
+// told with its fix.
 func TestGPUHelper(t *testing.T) {
 	bus(t)
 	dir := t.TempDir()

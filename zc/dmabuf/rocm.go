@@ -23,9 +23,9 @@ var rocms = func() Provider {
 	return p
 }()
 
-// staysOnGPU returns what tells whether amdgpu has moved memory of size bytes to the host. It does so
-// where an importer of the dmabuf cannot do peer-to-peer (amdgpu_dma_buf_pin of amdgpu_dma_buf.c), and
-// what the driver uses of the host's memory shows it.
+// staysOnGPU returns what tells whether amdgpu has moved memory of size bytes to the host. It does
+// so where an importer of the dmabuf cannot do peer-to-peer (amdgpu_dma_buf_pin of
+// amdgpu_dma_buf.c), and what the driver uses of the host's memory shows it.
 func staysOnGPU(sys gpu.FS, pci string, size int64) func() error {
 	before, known := sys.HostBytes(pci)
 	return func() error {

@@ -59,6 +59,8 @@ lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/surve
 # These want modules of Debian's kernel, each after those it depends on.
 upper='^TestUpperInLab$'
 upper_modules=(llc stp garp mrp 8021q bridge tls bonding macvlan)
+vgem='^TestVgemInLab$'
+vgem_modules=(drm drm_kms_helper drm_shmem_helper vgem)
 netem='^TestNetemInLab$'
 pktgen='^TestPktgenInLab$'
 
@@ -83,7 +85,7 @@ pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest. Two are about each
 # percent of CPU time, of which an emulated CPU loses much while others have the machine.
-not_in_lab='^TestLabQEMU|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$'
+not_in_lab='^TestLabQEMU|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -235,7 +237,7 @@ timed_lab() {
 }
 
 lab() {
-	local nic
+	local nic mode
 	ZCBENCH_LAB_WHY=$(no_lab)
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY
 	go test "${plain[@]}" -json -count=1 -timeout 40m ./lab || status=1
@@ -250,6 +252,9 @@ lab() {
 	own_machine "$flow_layouts" '--cpus 6' ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
+	for mode in devmem zcrx; do
+		own_machine "$vgem" "$(printf -- '--load %s ' "${vgem_modules[@]}")" ./zc/$mode || status=1
+	done
 	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1
 	own_machine '^TestLabXDPGeneric$' '' ./packet/xdp || status=1
 	own_machine '^TestLabQEMUXDP$' "$behind_iommu" ./packet/xdp || status=1

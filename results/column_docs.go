@@ -195,6 +195,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"(docs/matrix.md, \"Starts\"); empty = not on record: the session had one, or the file is older"},
 	columnDoc{"turns", "", "how many turns the run had in its window (docs/turns.md); empty = it had none, or the " +
 		"file is older"},
+	columnDoc{"tx_area", "",
+		"asked for: memory that the sender sends from; empty = udmabuf, where the mode has a dmabuf"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

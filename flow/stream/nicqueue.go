@@ -11,7 +11,8 @@ type NICQueue struct {
 	// free of flows that are not the run's before the first of them is taken over.
 	Beside []int `json:"beside,omitempty"`
 
-	// as package dmabuf has it; "": pages, udmabuf of devmem; huge where BufLen is longer than a page
+	// as package dmabuf has it; "": pages, udmabuf of devmem; huge where BufLen is longer than a
+	// page
 	Area string `json:"area,omitempty"`
 	// of memory for payload; 0: DefaultAreaBytes, of devmem by the size of the ring
 	AreaBytes int `json:"area_bytes,omitempty"`

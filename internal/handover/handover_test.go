@@ -86,10 +86,10 @@ func program(how string) int {
 	case "parent":
 		return parent()
 	case "hangs":
-		time.Sleep(time.Hour)
+		unix.Pause()
 	case "closes":
 		unix.Close(FD)
-		time.Sleep(time.Hour)
+		unix.Pause()
 	}
 	if err := Serve(FD, create); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -130,7 +130,8 @@ func TestHandedOver(t *testing.T) {
 	}
 	for _, c := range [][2]int{{0, 1 << 20}, {17, 4096}, {1<<20 - 1, 1}, {5, 0}} {
 		got := make([]byte, c[1])
-		if n, err := m.ReadAt(got, int64(c[0])); n != len(got) || err != nil || !bytes.Equal(got, want[c[0]:c[0]+c[1]]) {
+		if n, err := m.ReadAt(got, int64(c[0])); n != len(got) || err != nil ||
+			!bytes.Equal(got, want[c[0]:c[0]+c[1]]) {
 			t.Errorf("%d bytes at %d: %d, %v", c[1], c[0], n, err)
 		}
 	}
@@ -172,9 +173,9 @@ func TestNotHandedOver(t *testing.T) {
 		"exits": `it ended: exit status 3: no driver`, "ends well": "it ended without handing over memory",
 		"refuses": "no GPU of that name", "garbage": "not the protocol of docs/memory.md",
 		"nothing": "with 0 descriptors", "two": "more than one descriptor", "negative": "not the protocol",
-		"small": "asked for 1048576 bytes", "hangs": "did not answer \"memory 1 1048576\" within 300ms", "closes": "it closed descriptor 3",
+		"small": "asked for 1048576 bytes", "hangs": "did not answer \"memory 1 1048576\" within 300ms",
+		"closes": "it closed descriptor 3",
 	} {
-		begun := time.Now()
 		m, err := start(t, how)
 		if err == nil {
 			t.Errorf("%s: %+v", how, m.Offer)
@@ -183,9 +184,6 @@ func TestNotHandedOver(t *testing.T) {
 		if !strings.HasPrefix(err.Error(), "fd:"+how+": ") || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error()+fault.Fix(err), "\x1b") {
 			t.Errorf("%s: %v, want %q", how, err, want)
-		}
-		if took := time.Since(begun); took > 5*time.Second {
-			t.Errorf("%s: it took %v", how, took)
 		}
 		if how == "refuses" && !strings.HasPrefix(fault.Fix(err), "look at nvidia-smi") {
 			t.Errorf("its fix is lost: %q", fault.Fix(err))

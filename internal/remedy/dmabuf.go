@@ -101,7 +101,8 @@ func heapRows() []Row {
 	return slices.Concat(
 		of(HeapOpen,
 			Row{Errno: unix.ENOENT, Cause: "the kernel has no dmabuf heap of that name",
-				Do: "choose one that ls /dev/dma_heap shows; system needs a kernel with CONFIG_DMABUF_HEAPS_SYSTEM=y, " +
+				Do: "choose one that ls /dev/dma_heap shows; system needs a kernel with " +
+					"CONFIG_DMABUF_HEAPS_SYSTEM=y, " +
 					"which is no module, and a container needs the device (--device PATH)",
 				Look: "ls -l /dev/dma_heap", Kernel: "drivers/dma-buf/heaps/system_heap.c: system_heap_create"},
 			Row{Errno: unix.ELOOP, Cause: "a symbolic link stands where the heap should be",
@@ -117,8 +118,9 @@ func heapRows() []Row {
 				Undo: "write what memory.max was", Kernel: "mm/memcontrol.c: try_charge_memcg"},
 			Row{Errno: unix.ENOMEM, Cause: "the heap has not that much memory: system as much as is free, a heap of " +
 				"reserved memory what the boot set aside",
-				Do:   "choose a smaller area (--area-size), or another heap (ls /dev/dma_heap)",
-				Look: "free -m, or grep Cma /proc/meminfo,", Kernel: "drivers/dma-buf/heaps/system_heap.c: system_heap_allocate"},
+				Do:     "choose a smaller area (--area-size), or another heap (ls /dev/dma_heap)",
+				Look:   "free -m, or grep Cma /proc/meminfo,",
+				Kernel: "drivers/dma-buf/heaps/system_heap.c: system_heap_allocate"},
 			Row{Errno: unix.EINVAL, Cause: "the heap does not know the flags, or the size is 0",
 				Kernel: alloc},
 			Row{Errno: unix.ENOTTY, Cause: "the device is no dmabuf heap", Do: "choose one that ls /dev/dma_heap shows",
@@ -131,9 +133,11 @@ func drmRows() []Row {
 	return slices.Concat(
 		of(DRMOpen,
 			Row{Errno: unix.ENOENT, Cause: "there is no such node of a graphics driver",
-				Do: "choose one that ls /dev/dri shows; load the GPU's driver (lspci -k), or vgem, which has memory of the " +
+				Do: "choose one that ls /dev/dri shows; load the GPU's driver (lspci -k), or vgem, which has " +
+					"memory of the " +
 					"host's: modprobe vgem (CONFIG_DRM_VGEM); a container needs the device (--device PATH)",
-				Look: nodes, Effect: undoable, Undo: "modprobe -r vgem", Kernel: "drivers/gpu/drm/drm_drv.c: drm_stub_open"},
+				Look: nodes, Effect: undoable, Undo: "modprobe -r vgem",
+				Kernel: "drivers/gpu/drm/drm_drv.c: drm_stub_open"},
 			Row{Errno: unix.ENODEV, Cause: "the node's driver is gone", Do: "load it again: lspci -k shows which",
 				Look: nodes, Kernel: "drivers/gpu/drm/drm_drv.c: drm_minor_acquire"},
 			Row{Errno: unix.ENXIO, Cause: "the node's driver is not loaded", Do: "load it: lspci -k shows which",
@@ -147,7 +151,8 @@ func drmRows() []Row {
 				Do:     "name a node of another driver, or use fd:COMMAND with a program of the vendor's library",
 				Look:   nodes,
 				Kernel: "drivers/gpu/drm/drm_dumb_buffers.c: drm_mode_create_dumb"},
-			Row{Errno: unix.EACCES, Cause: "a render node makes no dumb buffers", Do: "name the node cardN of the same device",
+			Row{Errno: unix.EACCES, Cause: "a render node makes no dumb buffers",
+				Do:   "name the node cardN of the same device",
 				Look: nodes, Kernel: "drivers/gpu/drm/drm_ioctl.c: drm_ioctl_permit"},
 			Row{Errno: unix.EINVAL, Cause: "the driver does not know the request, or not that size",
 				Do:   "choose another --area-size; the calls for memory of the device need Linux 5.14 (i915), 6.8 (xe)",
@@ -169,7 +174,8 @@ func drmRows() []Row {
 			Row{Errno: unix.EPERM, Cause: "the driver does not let this memory be shared",
 				Do: "name a node of another driver", Look: "dmesg",
 				Kernel: "drivers/gpu/drm/xe/xe_dma_buf.c: xe_gem_prime_export"},
-			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no PRIME", Do: "name a node of another driver", Look: nodes,
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no PRIME", Do: "name a node of another driver",
+				Look:   nodes,
 				Kernel: "drivers/gpu/drm/drm_prime.c: drm_prime_handle_to_fd_ioctl"},
 			Row{Errno: unix.ENOMEM, Cause: "the kernel has no memory left", Do: lessNeed, Look: "free -m",
 				Kernel: "drivers/dma-buf/dma-buf.c: dma_buf_export"}),

@@ -43,6 +43,7 @@ var kept = map[string]string{
 	"xdp_redirect":   "may name an interface",
 	"generator_cpus": "a list of any length",
 	"area":           "may name a heap or a file",
+	"tx_area":        "may name a heap or a file",
 	"set":            "any setting, with any value",
 	"sysctl_profile": "is made of settings, which the facts of the hosts have",
 	"governor":       "is in the facts of the hosts",

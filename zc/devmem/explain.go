@@ -43,6 +43,9 @@ func (r *Receiver) explain(err error) error {
 		return u
 	}
 	why, fix := r.longBuffers(refused)
+	if why == "" && fix == "" {
+		why, fix = r.mem.Refused(refused.Ack)
+	}
 	if why == "" && fix == "" && refused.Ack == "" {
 		switch {
 		case errors.Is(err, unix.EOPNOTSUPP):

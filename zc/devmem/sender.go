@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -63,6 +64,13 @@ func (s *Sender) open(opt stream.Options) (err error) {
 		return err
 	}
 	if s.binding, err = s.dev.BindTX(s.mem.FD); err != nil {
+		var refused *fault.Error
+		if !errors.As(err, &refused) {
+			return err
+		}
+		if why, fix := s.mem.Refused(refused.Ack); why != "" {
+			return &fault.Error{Op: refused.Op, Err: fmt.Errorf("%w: %s", refused.Err, why), Ack: refused.Ack, How: fix}
+		}
 		return err
 	}
 	return s.mem.Stays()

@@ -104,8 +104,10 @@ func TestFind(t *testing.T) {
 	for word, want := range map[string]string{"pages": "", "thp": "", "huge": "", "udmabuf": "", "heap": "",
 		"heap:reserved": "", "heap:linux,cma@1": "", "drm:/dev/dri/card1": "", "fd:hand-over --gpu 0": "",
 		"": "is not memory that is known", "haep": "did you mean heap?", "heap:": "nothing after the colon",
-		"heap:../null": "not a name of a heap", "heap:.x": "not a name of a heap", "pages:4k": "takes nothing after its name",
-		"drm": "name the driver's node", "fd": "name the command", "fd: ": "name the command", "fd:a\nb": "one line",
+		"heap:../null": "not a name of a heap", "heap:.x": "not a name of a heap",
+		"pages:4k": "takes nothing after its name",
+		"drm":      "name the driver's node", "fd": "name the command", "fd: ": "name the command",
+		"fd:a\nb":               "one line",
 		"fd:x --token=abcdefgh": "let it read that from a file",
 	} {
 		if _, _, err := Find(word); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -114,5 +116,19 @@ func TestFind(t *testing.T) {
 	}
 	if !Runs("fd:x") || Runs("heap:fd") || Runs("fdx:y") {
 		t.Error("which run programs")
+	}
+}
+
+// What the kernel says of memory that it does not give a NIC has words and a fix; what it says of
+// anything else is left to others.
+func TestRefusedByNIC(t *testing.T) {
+	m := &Memory{FD: -1, Place: "0000:41:00.0"}
+	for ack, want := range map[string]string{
+		"Failed to bind dmabuf to device": "at 0000:41:00.0 does not let this NIC attach",
+		"Failed to map dmabuf attachment": "has no address of the memory", "tcp-data-split is disabled": ""} {
+		if why, fix := m.Refused(ack); !strings.Contains(why, want) || (why == "") != (want == "") ||
+			(fix == "") != (want == "") {
+			t.Errorf("%s: %q, %q", ack, why, fix)
+		}
 	}
 }

@@ -75,11 +75,11 @@ func (m *Memory) fromNode(node *drmNode, rdev uint64, op string, on remedy.On) e
 	return nil
 }
 
-// create makes an object: by the call of a driver whose dumb buffers a NIC would find moved into the
-// host's memory, in the device's own and nowhere else; else a dumb buffer. net/core/devmem.c and
-// io_uring/zcrx.c attach a NIC without saying that it can reach other devices: xe_dma_buf_pin and
-// amdgpu_dma_buf_pin then move what may lie in the host's memory, and refuse what may not. call is
-// what was called.
+// create makes an object: by the call of a driver whose dumb buffers a NIC would find moved into
+// the host's memory, in the device's own and nowhere else; else a dumb buffer. net/core/devmem.c
+// and io_uring/zcrx.c attach a NIC without saying that it can reach other devices: xe_dma_buf_pin
+// and amdgpu_dma_buf_pin then move what may lie in the host's memory, and refuse what may not. call
+// is what was called.
 func (m *Memory) create(node *drmNode) (handle uint32, own bool, call string, errno unix.Errno) {
 	name, errno := node.driver()
 	if errno != 0 {
@@ -122,8 +122,9 @@ func openDRM(path string) (*drmNode, uint64, error) {
 	}
 	rdev := uint64(st.Rdev)
 	if st.Mode&unix.S_IFMT != unix.S_IFCHR || unix.Major(rdev) != drmMajor {
-		return nil, 0, &fault.Error{Op: fmt.Sprintf("%s is no node of a graphics driver: a character device of major %d",
-			path, drmMajor), How: "ls -l " + drmDir}
+		return nil, 0, &fault.Error{
+			Op: fmt.Sprintf("%s is no node of a graphics driver: a character device of major %d",
+				path, drmMajor), How: "ls -l " + drmDir}
 	}
 	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at), unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -145,9 +146,9 @@ func placeOfDRM(rdev uint64) string {
 }
 
 // Stays checks, after a NIC was bound, that memory of a device still lies there: amdgpu_dma_buf_pin
-// moves it into the host's for a NIC that is attached as net/core/devmem.c does, and the run would be
-// one into the host's memory. The driver tells (Documentation/gpu/drm-usage-stats.rst); one that does
-// not is believed.
+// moves it into the host's for a NIC that is attached as net/core/devmem.c does, and the run would
+// be one into the host's memory. The driver tells (Documentation/gpu/drm-usage-stats.rst); one that
+// does not is believed.
 func (m *Memory) Stays() error {
 	if m.stays != nil {
 		return m.stays()
@@ -160,9 +161,11 @@ func (m *Memory) Stays() error {
 		return fmt.Errorf("where the memory of %s lies: %w", m.Place, err)
 	}
 	if there, told := onDevice(string(b)); told && there < m.Size {
-		return &fault.Error{Op: fmt.Sprintf("the memory of %s was moved into the host's when the NIC was bound: %d bytes "+
-			"of %d are on the device", m.Place, there, m.Size),
-			How: "use a kernel whose driver leaves it there for a NIC (docs/memory.md), or --area heap for the host's memory"}
+		return &fault.Error{Op: fmt.Sprintf(
+			"the memory of %s was moved into the host's when the NIC was bound: %d bytes "+
+				"of %d are on the device", m.Place, there, m.Size),
+			How: "use a kernel whose driver leaves it there for a NIC (docs/memory.md), or --area heap for the " +
+				"host's memory"}
 	}
 	return nil
 }

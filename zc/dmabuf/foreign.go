@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exporter returns the name of the driver that a descriptor's dmabuf is of; is is false for any other
-// descriptor (dma_buf_show_fdinfo of drivers/dma-buf/dma-buf.c).
+// Exporter returns the name of the driver that a descriptor's dmabuf is of; is is false for any
+// other descriptor (dma_buf_show_fdinfo of drivers/dma-buf/dma-buf.c).
 func Exporter(fd int) (name string, is bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
 	if err != nil {
@@ -47,4 +47,28 @@ func (m *Memory) adopt(what string) error {
 			How: "hand over a dmabuf that has all of the memory, in whole pages"}
 	}
 	return nil
+}
+
+// Refused says why the kernel does not give a NIC the memory, where its words are about that: ack
+// is what netlink says beside the errno, "" where nothing is said (net_devmem_bind_dmabuf of
+// net/core/devmem.c).
+func (m *Memory) Refused(ack string) (why, fix string) {
+	const look = "look what the kernel said (journalctl -k)"
+	exporter, _ := Exporter(m.FD)
+	what := "the memory's exporter (" + exporter + ")"
+	if m.Place != "" {
+		what += " at " + m.Place
+	}
+	switch {
+	case strings.Contains(ack, "Failed to bind dmabuf"):
+		return what + " does not let this NIC attach", look + "; memory of a device's own is often for devices " +
+			"alone that say they reach it, which the kernel does not for a NIC (docs/memory.md): use --area " +
+			"heap, or udmabuf"
+	case strings.Contains(ack, "Failed to map dmabuf"):
+		return what + " has no address of the memory for this NIC", look + "; of a device's memory, both want to be " +
+			"below one PCIe switch or root port (lspci -tv), without an IOMMU or ACS between them " +
+			"(docs/memory.md); or " +
+			"use --area heap, or udmabuf"
+	}
+	return "", ""
 }

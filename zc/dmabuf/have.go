@@ -32,8 +32,8 @@ func haveHeaps() (string, error) {
 	return strings.Join(names, ", "), nil
 }
 
-// untried are drivers whose calls for memory of a device's own nobody has tried with this program on
-// hardware.
+// untried are drivers whose calls for memory of a device's own nobody has tried with this program
+// on hardware.
 var untried = []string{"amdgpu", "i915", "xe"}
 
 // haveDRM lists nodes of graphics drivers. It opens none: that may wake a device.

@@ -32,8 +32,8 @@ type Provider struct {
 
 	// Open makes a dmabuf of size bytes or, in whole pages of its own kind, more; nil: it has none.
 	Open func(arg string, size int) (*Memory, error)
-	// Have says what this host has of it, for the doctor; nil: nothing that could be missing, or that
-	// could be looked for.
+	// Have says what this host has of it, for the doctor; nil: nothing that could be missing, or
+	// that could be looked for.
 	Have func() (string, error)
 	// Pages makes such memory of this process without a dmabuf, which io_uring takes rather; nil:
 	// it has none.

@@ -55,7 +55,8 @@ func TestOthersRefused(t *testing.T) {
 	}
 	remedytest.Try(t, remedy.DRMOpen, "/dev/dri/card0", remedytest.Denied(unix.SYS_OPENAT, made("drm:/dev/dri/card0")),
 		remedytest.Repeated...)
-	for request, call := range map[uintptr]remedy.Call{createDumbIoctl: remedy.DRMCreate, primeIoctl: remedy.DRMExport} {
+	for request, call := range map[uintptr]remedy.Call{createDumbIoctl: remedy.DRMCreate,
+		primeIoctl: remedy.DRMExport} {
 		remedytest.Try(t, call, "at /dev/dri/card9", func(errno unix.Errno) error {
 			d := &imitated{name: "vgem", fails: request, with: errno, t: t}
 			return (&Memory{Size: 1 << 20, FD: -1}).fromNode(&drmNode{call: d.call}, 0, "make memory at /dev/dri/card9",

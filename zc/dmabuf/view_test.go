@@ -46,8 +46,8 @@ func shown(t *testing.T, m *Memory, how stream.Touch, pieces [][2]int) (stream.C
 	return meter.Snapshot(), err
 }
 
-// Payload is compared by the device's copy: pieces that lie one behind the other by one call, in the
-// order of the flow, and each wrong byte is found.
+// Payload is compared by the device's copy: pieces that lie one behind the other by one call, in
+// the order of the flow, and each wrong byte is found.
 func TestViewOfDevice(t *testing.T) {
 	dev := &far{bytes: make([]byte, 4*period)}
 	stream.WritePayload(dev.bytes, period)
@@ -114,7 +114,8 @@ func TestViewSyncs(t *testing.T) {
 // Where the CPU reaches the memory, nothing is allocated.
 func TestViewDoesNotAllocate(t *testing.T) {
 	dev := &far{bytes: make([]byte, 2*period), reads: make([]int, 0, 1000)}
-	for name, m := range map[string]*Memory{"mapped": {Bytes: make([]byte, period), Plain: true}, "device": {Device: dev}} {
+	for name, m := range map[string]*Memory{"mapped": {Bytes: make([]byte, period), Plain: true},
+		"device": {Device: dev}} {
 		m.Size = period
 		v, err := NewView(m, stream.TouchVerify)
 		if err != nil {

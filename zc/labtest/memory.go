@@ -82,8 +82,8 @@ func DMABufs(t *testing.T) (n int) {
 	return n
 }
 
-// AwaitDMABufs waits until there are no more than so many: the kernel lets go of a dead process's in
-// its own time.
+// AwaitDMABufs waits until there are no more than so many: the kernel lets go of a dead process's
+// in its own time.
 func AwaitDMABufs(t *testing.T, most int) {
 	t.Helper()
 	await.Until(t, fmt.Sprintf("there are no more than %d dmabufs", most), func() bool { return DMABufs(t) <= most })

@@ -25,7 +25,12 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 	}
 	u := &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s: RX queue %d of %s", op.Op, o.Queue, r.queue.Dev.Name),
 		Err: errno, How: op.How}
-	if why, fix := r.cause(o, errno); why != "" {
+	why, fix := r.cause(o, errno)
+	if r.area.Place != "" && (errno == unix.EOPNOTSUPP || errno == unix.EBUSY || why == "") &&
+		nicqueue.ProbeRegister(Mode, r.queue.Dev) == nil { // with the host's memory it goes
+		why, fix = r.area.Refused("Failed to bind dmabuf")
+	}
+	if why != "" {
 		u.Err, u.How = fmt.Errorf("%w (%s): %s", errno, fault.ErrnoName(errno), why), fix
 	}
 	return u

@@ -138,8 +138,8 @@ func (l *cuda) err(name string, code int32) error {
 	return &call{name: name, code: code, text: text, how: cudaFix(name, code)}
 }
 
-// gpu is one GPU, with its primary context current on this thread.
-type gpu struct {
+// nvidia is one GPU, with its primary context current on this thread.
+type nvidia struct {
 	lib  *cuda
 	dev  int32
 	pci  string
@@ -154,7 +154,7 @@ type gpu struct {
 // openCUDA makes memory of an NVIDIA GPU: of cuMemAlloc, and where that cannot be exported, of
 // CUDA's virtual memory management.
 func openCUDA(pci string, size int64) (*handover.Offer, func(), error) {
-	g := &gpu{pci: pci, size: whole(size)}
+	g := &nvidia{pci: pci, size: whole(size)}
 	if err := g.begin(); err != nil {
 		return nil, g.undo.run, err
 	}
@@ -168,7 +168,7 @@ func openCUDA(pci string, size int64) (*handover.Offer, func(), error) {
 }
 
 // begin finds the GPU and asks whether it exports memory at all.
-func (g *gpu) begin() (err error) {
+func (g *nvidia) begin() (err error) {
 	if g.lib, err = loadCUDA(); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (g *gpu) begin() (err error) {
 }
 
 // others adds to the error that CUDA does not have a GPU those that it has.
-func (g *gpu) others(err error) error {
+func (g *nvidia) others(err error) error {
 	var n int32
 	if g.lib.count(&n) != 0 {
 		return err
@@ -217,7 +217,7 @@ func (g *gpu) others(err error) error {
 }
 
 // exports asks whether the driver exports this GPU's memory as a dmabuf.
-func (g *gpu) exports() error {
+func (g *nvidia) exports() error {
 	var version, yes int32
 	if err := g.lib.err("cuDriverGetVersion", g.lib.version(&version)); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (g *gpu) exports() error {
 }
 
 // exported makes memory and a dmabuf of it.
-func (g *gpu) exported() (fd int, err error) {
+func (g *nvidia) exported() (fd int, err error) {
 	fd, perr := g.made("cuMemAlloc", g.plain)
 	if perr == nil {
 		return fd, nil
@@ -260,7 +260,7 @@ func (g *gpu) exported() (fd int, err error) {
 
 // made makes memory one way, filled with zeros, so that nothing is found there that was not
 // received, and exports it. What it made it gives back where that fails.
-func (g *gpu) made(how string, alloc func(*undo) error) (fd int, err error) {
+func (g *nvidia) made(how string, alloc func(*undo) error) (fd int, err error) {
 	var made undo
 	if err = alloc(&made); err == nil {
 		err = g.lib.err("cuMemsetD8", g.lib.fill(g.ptr, 0, uintptr(g.size)))
@@ -280,7 +280,7 @@ func (g *gpu) made(how string, alloc func(*undo) error) (fd int, err error) {
 	return fd, nil
 }
 
-func (g *gpu) plain(made *undo) error {
+func (g *nvidia) plain(made *undo) error {
 	if err := g.lib.err(fmt.Sprintf("cuMemAlloc of %d bytes", g.size),
 		g.lib.alloc(&g.ptr, uintptr(g.size))); err != nil {
 		return err
@@ -291,7 +291,7 @@ func (g *gpu) plain(made *undo) error {
 }
 
 // virtual makes memory by CUDA's virtual memory management, which is asked for what RDMA can reach.
-func (g *gpu) virtual(made *undo) error {
+func (g *nvidia) virtual(made *undo) error {
 	l := g.lib
 	for _, f := range []bool{l.granularity == nil, l.releaseMem == nil, l.reserve == nil, l.unreserve == nil,
 		l.mapMem == nil, l.unmap == nil, l.access == nil} {
@@ -329,7 +329,7 @@ const exportCall = "cuMemGetHandleForAddressRange"
 
 // handle exports the memory. On machines where CPU and GPU have another way to each other, only the
 // mapping through PCIe is one that a NIC can use; older drivers do not know the flag.
-func (g *gpu) handle() (int, error) {
+func (g *nvidia) handle() (int, error) {
 	fd := int32(-1)
 	code := g.lib.export(&fd, g.ptr, uintptr(g.size), rangeDMABuf, rangePCIe)
 	if code == cudaInvalidValue || code == cudaNotSupported {
@@ -339,7 +339,7 @@ func (g *gpu) handle() (int, error) {
 }
 
 // ReadAt copies from the memory what a device has written there before.
-func (g *gpu) ReadAt(p []byte, off int64) (int, error) {
+func (g *nvidia) ReadAt(p []byte, off int64) (int, error) {
 	err := g.settle()
 	if err == nil && len(p) > 0 {
 		err = g.lib.err("cuMemcpyDtoH", g.lib.toHost(&p[0], g.ptr+uint64(off), uintptr(len(p))))
@@ -348,7 +348,7 @@ func (g *gpu) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // settle makes what a NIC wrote visible to the GPU's own copy, where it is not by itself.
-func (g *gpu) settle() error {
+func (g *nvidia) settle() error {
 	var ordering, options int32
 	if g.lib.attribute(&ordering, attrOrdering, g.dev) == 0 && ordering >= orderedOwner {
 		return nil
@@ -360,7 +360,7 @@ func (g *gpu) settle() error {
 }
 
 // WriteAt copies to the memory. cuMemcpyHtoD may return before the bytes are there.
-func (g *gpu) WriteAt(p []byte, off int64) (int, error) {
+func (g *nvidia) WriteAt(p []byte, off int64) (int, error) {
 	var err error
 	if len(p) > 0 {
 		err = g.lib.err("cuMemcpyHtoD", g.lib.toDevice(g.ptr+uint64(off), &p[0], uintptr(len(p))))

@@ -3,10 +3,12 @@
 // What the fake libraries share: memory that a test's NIC and a GPU see apart, and the wish of a
 // test that a function fails: FAKE="NAME=CODE NAME=CODE".
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -60,8 +62,8 @@ static struct memory *make(size_t size, size_t before)
 
 	m->size = size;
 	m->before = before;
-	m->fd = memfd_create("fake-gpu", MFD_CLOEXEC);
-	if (m->fd < 0 || ftruncate(m->fd, before + size))
+	m->fd = memfd_create("fake-gpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (m->fd < 0 || ftruncate(m->fd, before + size) || fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK))
 		return NULL;
 	m->nic = mmap(NULL, before + size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
 	m->nic += before;
@@ -75,6 +77,21 @@ static struct memory *make(size_t size, size_t before)
 		}
 	live++;
 	return m;
+}
+
+// exported is a descriptor of the memory: a dmabuf where the kernel makes one of a memfd, else a memfd.
+static int exported(struct memory *m)
+{
+	struct {
+		uint32_t memfd, flags;
+		uint64_t offset, size;
+	} create = {m->fd, 1, 0, m->before + m->size}; // struct udmabuf_create
+	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+	int fd = dev < 0 ? dup(m->fd) : ioctl(dev, _IOW('u', 0x42, create), &create);
+
+	if (dev >= 0)
+		close(dev);
+	return fd;
 }
 
 static void drop(struct memory *m)

@@ -217,7 +217,7 @@ CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size
 		return told("no_pcie", 0);
 	if (p != mapped && told("export_plain", 0))
 		return told("export_plain", 0);
-	*(int *)handle = dup(m->fd);
+	*(int *)handle = exported(m);
 	return 0;
 }
 

@@ -181,7 +181,7 @@ hsa_status_t hsa_amd_portable_export_dmabuf(const void *ptr, size_t size, int *d
 	struct memory *m = at(ptr, size);
 	if (!m)
 		return 0x1003;
-	*dmabuf = dup(m->fd);
+	*dmabuf = exported(m);
 	*offset = m->before + ((char *)ptr - m->nic);
 	live++;
 	return 0;

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type Memory struct {
 	sock   int
 	broken error // after this no answer belongs to its question
 	copies []byte
+	line   []byte // the last request
 	said   said
 	ended  chan error // what it ended with
 	over   chan struct{}
@@ -226,7 +228,7 @@ func (c *copier) ReadAt(p []byte, off int64) (n int, err error) {
 	defer c.asking.Unlock()
 	for n < len(p) {
 		piece := p[n:min(len(p), n+CopyBytes)]
-		if err := c.copy("read", off+int64(n), len(piece)); err != nil {
+		if err := c.copy("read", [2]int64{off + int64(n), int64(len(piece))}); err != nil {
 			return n, err
 		}
 		n += copy(piece, c.copies)
@@ -244,7 +246,7 @@ func (c *copier) WriteAt(p []byte, off int64) (n int, err error) {
 			return n, c.broken // closed: its memory for copies is gone
 		}
 		copy(c.copies, piece)
-		if err := c.copy("write", off+int64(n), len(piece)); err != nil {
+		if err := c.copy("write", [2]int64{off + int64(n), int64(len(piece))}); err != nil {
 			return n, err
 		}
 		n += len(piece)
@@ -252,9 +254,26 @@ func (c *copier) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-func (c *copier) copy(verb string, off int64, n int) error {
-	m := (*Memory)(c)
-	answer, fds, err := m.call(copiesWithin, fmt.Sprintf("%s %d %d", verb, off, n))
+// ReadPieces copies pieces of the memory, {offset, length}, one behind the other: at most
+// [MostPieces], and [CopyBytes] in all.
+func (c *copier) ReadPieces(p []byte, pieces [][2]int64) error {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if err := c.copy("read", pieces...); err != nil {
+		return err
+	}
+	copy(p, c.copies)
+	return nil
+}
+
+func (c *copier) copy(verb string, pieces ...[2]int64) error {
+	m, line := (*Memory)(c), append(c.line[:0], verb...)
+	for _, p := range pieces {
+		line = strconv.AppendInt(append(line, ' '), p[0], 10)
+		line = strconv.AppendInt(append(line, ' '), p[1], 10)
+	}
+	c.line = line
+	answer, fds, err := m.call(copiesWithin, string(line))
 	closeAll(fds)
 	if err == nil && answer != "ok" {
 		err = fmt.Errorf("%w: it answers %.80q", ErrProtocol, answer)

@@ -108,6 +108,7 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 			h = &results.Host{} // it is not kept
 		}
 		warnings, flags, err := e.fill(h, at, m.common)
+		areaPower(h, areaOf(rec.Cell, e.role))
 		judge.Distrust(rec, e.role.Label(), err)
 		old = min(old, forget(at))
 		if rec.Warmup {

@@ -8,6 +8,7 @@
 //
 //	memory 1 SIZE                       with a memfd that both can map, for copies
 //	    dmabuf SIZE OFFSET COPIES PLACE     with the dmabuf; COPIES is 0 or 1, PLACE a PCI address or -
+//	                                    and in a second line, if it likes, its name for people
 //	read OFFSET N [OFFSET N]...         bytes from the memory to the memfd, one piece behind the other
 //	write OFFSET N [OFFSET N]...        and the other way
 //	    ok

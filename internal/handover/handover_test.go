@@ -83,6 +83,8 @@ func program(how string) int {
 		return answer("dmabuf 1048576 0 0 -", 0, 1)
 	case "negative":
 		return answer("dmabuf 1048576 -4096 0 -", 0)
+	case "parent":
+		return parent()
 	case "hangs":
 		unix.Pause()
 	case "closes":

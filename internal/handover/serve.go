@@ -19,6 +19,7 @@ type Offer struct {
 	DMABuf       int    // its descriptor
 	Size, Offset int64  // the caller's part of it, in bytes
 	Place        string // the PCI address of its device; "": none, or not known
+	Name         string // of the device, for people
 	Copier              // nil: it copies nothing
 }
 
@@ -57,8 +58,8 @@ func Serve(fd int, create func(size int64) (*Offer, error)) error {
 	if place == "" {
 		place = "-"
 	}
-	if err := send(fd, fmt.Sprintf("dmabuf %d %d %d %s", offer.Size, offer.Offset, copies, place),
-		offer.DMABuf); err != nil {
+	if err := send(fd, fmt.Sprintf("dmabuf %d %d %d %s\n%.200s", offer.Size, offer.Offset, copies, place,
+		offer.Name), offer.DMABuf); err != nil {
 		return err
 	}
 	for {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/near"
+	"github.com/zcbench/zcbench/machine/gpu"
+	"github.com/zcbench/zcbench/machine/nic"
 )
 
 // Provider makes memory for payload. The options area and tx_area name it, with an argument after a
@@ -22,6 +24,12 @@ type Provider struct {
 	Check func(arg string) error
 	Runs  bool // the argument is a program: from others it takes --trust-file
 
+	Helper string // the program of ours that makes it (package helper); "": none
+
+	// Near chooses the argument where none was given: the device that is nearest to a NIC, whose
+	// PCI address it is told, or "" of one without; nil: nothing is to be chosen.
+	Near func(nic string) (arg string, err error)
+
 	// Open makes a dmabuf of size bytes or, in whole pages of its own kind, more; nil: it has none.
 	Open func(arg string, size int) (*Memory, error)
 	// Have says what this host has of it, for the doctor; nil: nothing that could be missing, or
@@ -33,7 +41,7 @@ type Provider struct {
 }
 
 // providers are all, the default of zcrx first. A provider is a line here.
-var providers = []Provider{pages, transparent, huge, udmabufs, heaps, drms, commands}
+var providers = []Provider{pages, transparent, huge, udmabufs, heaps, drms, cudas, rocms, commands}
 
 // The words of those that a path chooses by itself.
 const (
@@ -92,6 +100,22 @@ func Find(area string) (p Provider, arg string, err error) {
 		return p, "", fmt.Errorf("%s: %w", name, err)
 	}
 	return p, arg, nil
+}
+
+// NearTo completes a word of the options that names no device by the one that is nearest to a NIC.
+func NearTo(d *nic.Device, area string) (string, error) {
+	p, arg, err := Find(area)
+	if err != nil || arg != "" || p.Near == nil {
+		return area, err
+	}
+	bus := ""
+	if d != nil {
+		if drv, err := d.Driver(); err == nil && gpu.CheckPCI(drv.Bus) == nil {
+			bus = drv.Bus
+		}
+	}
+	arg, err = p.Near(bus)
+	return p.Name + ":" + arg, err
 }
 
 // Runs reports whether a word of the options has a program run.

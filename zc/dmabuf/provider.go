@@ -40,8 +40,8 @@ type Provider struct {
 	Pages func(size int) (*Memory, error)
 }
 
-// providers are all, the default of zcrx first. A provider is a line here.
-var providers = []Provider{pages, transparent, huge, udmabufs, heaps, drms, cudas, rocms, commands}
+// All are the providers, the default of zcrx first. A provider is a word here.
+var All = []Provider{pages, transparent, huge, udmabufs, heaps, drms, cudas, rocms, commands}
 
 // The words of those that a path chooses by itself.
 const (
@@ -50,12 +50,9 @@ const (
 	Udmabuf = "udmabuf"
 )
 
-// Providers returns all.
-func Providers() []Provider { return slices.Clone(providers) }
-
 // Words lists those that fit with what may follow their names, for help; nil: all.
 func Words(fits func(Provider) bool) (words []string) {
-	for _, p := range providers {
+	for _, p := range All {
 		if fits == nil || fits(p) {
 			words = append(words, p.Name+p.Arg)
 		}
@@ -65,7 +62,7 @@ func Words(fits func(Provider) bool) (words []string) {
 
 // Names lists the names of those that fit; nil: all.
 func Names(fits func(Provider) bool) (names []string) {
-	for _, p := range providers {
+	for _, p := range All {
 		if fits == nil || fits(p) {
 			names = append(names, p.Name)
 		}
@@ -82,12 +79,12 @@ func Alone(p Provider) bool { return p.Check == nil || p.Check("") == nil }
 // Find reads a word of the options: the provider, and its argument.
 func Find(area string) (p Provider, arg string, err error) {
 	name, arg, has := strings.Cut(area, ":")
-	i := slices.IndexFunc(providers, func(p Provider) bool { return p.Name == name })
+	i := slices.IndexFunc(All, func(p Provider) bool { return p.Name == name })
 	if i < 0 {
 		return p, "", fmt.Errorf("%.40q is not memory that is known%s", name,
 			near.Instead(name, "kinds of memory", Names(nil)))
 	}
-	p = providers[i]
+	p = All[i]
 	switch {
 	case p.Check == nil && has:
 		return p, "", fmt.Errorf("%s takes nothing after its name, not %.40q", name, arg)
@@ -127,7 +124,7 @@ func busOf(d *nic.Device) string {
 // Runs reports whether a word of the options has a program run.
 func Runs(area string) bool {
 	name, _, _ := strings.Cut(area, ":")
-	return slices.ContainsFunc(providers, func(p Provider) bool { return p.Name == name && p.Runs })
+	return slices.ContainsFunc(All, func(p Provider) bool { return p.Name == name && p.Runs })
 }
 
 // Make makes the memory that a word of the options names, as a dmabuf.

@@ -299,7 +299,15 @@ func markPace(rec *results.Record, p matrix.Run) {
 	}
 	if rec.Verdict == results.OK && rec.OffPace() {
 		rec.Flags = append(rec.Flags, results.FlagOffPace)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("missed its pace: %.4g of %.4g Gbit/s (%+.1f %%)",
-			*rec.SUT.ThroughputGbps, float64(rec.Cell.PaceBitsPS)/1e9, 100**rec.PaceError()))
+		what := "was faster than its pace"
+		if rec.MissedPace() {
+			what = "missed its pace"
+		}
+		text := fmt.Sprintf("%s: %.4g of %.4g Gbit/s (%+.1f %%)", what, *rec.SUT.ThroughputGbps,
+			float64(rec.Cell.PaceBitsPS)/1e9, 100**rec.PaceError())
+		if n := rec.SUT.Value("turns_left_out"); !rec.MissedPace() && n > 0 {
+			text += fmt.Sprintf(": it caught up with what was due in %.0f turns that are left out", n)
+		}
+		rec.Warnings = append(rec.Warnings, text)
 	}
 }

@@ -436,3 +436,27 @@ func alone(rec results.Record) bool {
 	}
 	return true
 }
+
+// What is off its pace says so, and by how much; what is faster says what made it so, where turns
+// were left out.
+func TestMarkPace(t *testing.T) {
+	for _, x := range []struct {
+		gbps, left float64
+		say        string
+	}{
+		{10, 0, ""}, {10.05, 3, ""}, {9.5, 0, "missed its pace: 9.5 of 10 Gbit/s (-5.0 %)"},
+		{9.5, 3, "missed its pace: 9.5 of 10 Gbit/s (-5.0 %)"},
+		{10.5, 0, "was faster than its pace: 10.5 of 10 Gbit/s (+5.0 %)"},
+		{10.5, 3, "was faster than its pace: 10.5 of 10 Gbit/s (+5.0 %): it caught up with what was due in 3 turns " +
+			"that are left out"},
+	} {
+		rec := results.Record{Verdict: results.OK, Cell: plan.Cell{PaceBitsPS: 10e9}}
+		rec.SUT.ThroughputGbps = &x.gbps
+		rec.SUT.Metrics = []measure.Metric{{Name: "turns_left_out", Value: x.left}}
+		markPace(&rec, matrix.Run{})
+		if got := strings.Join(rec.Warnings, "; "); got != x.say ||
+			slices.Contains(rec.Flags, results.FlagOffPace) != (x.say != "") {
+			t.Errorf("%g Gbit/s, %g turns left out: %q, %v", x.gbps, x.left, got, rec.Flags)
+		}
+	}
+}

@@ -40,6 +40,8 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	if hostErr == nil {
 		p.once, uncompared = e.triedOnce(st), e.uncompared(st)
 		p.stage, p.found, p.oneMachine = st, st.opt.found, st.SUT.SameMachine(st.TG)
+		p.startsAnew, _ = e.startsAnew(st, p.missing)
+		p.renewal = renewal(st.SUT, st.TG)
 	}
 	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", plaintext.Line(e.Spec.Name), e.Spec.Hash(), e.Spec.Seed)
 	if e.Spec.Short {
@@ -119,6 +121,9 @@ type preview struct {
 	found      [2]port
 	oneMachine bool // both ends are one, as far as is known
 	loopback   bool // and have one interface
+
+	startsAnew bool // the agents are started anew for each block, which takes so long
+	renewal    time.Duration
 }
 
 // nearby judges by the names of hosts alone whether they are one machine, and one network namespace
@@ -309,7 +314,8 @@ func (p preview) time(w io.Writer) {
 		p.power.lengthen(&runner.Opt)
 		runner.Power = &PowerMeter{opt: p.power}
 	}
-	s := &Session{Runner: runner, Missing: p.missing, LossFree: p.spec.Search()}
+	s := &Session{Runner: runner, Missing: p.missing, LossFree: p.spec.Search(), StartsAnew: p.startsAnew,
+		Renewal: p.renewal}
 	planned := calibratedFirst(calibration(p.spec, p.missing), p.plan())
 	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
@@ -327,6 +333,10 @@ func (p preview) time(w io.Writer) {
 			s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
+	if n := s.countRenewals(planned); n > 0 && s.Renewal > 0 {
+		fmt.Fprintf(w, "in it, %v to start the agents anew, %s\n",
+			(time.Duration(n) * s.Renewal).Round(100*time.Millisecond), counted(n, "time", "times"))
+	}
 	if l := p.spec.Lengths; l != nil {
 		other := plan.OtherTurns(p.spec.Cells)
 		own := slices.DeleteFunc(slices.Clone(planned), func(r matrix.Run) bool { return other(&r.Cell) })

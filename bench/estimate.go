@@ -5,6 +5,7 @@ package bench
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 )
@@ -26,11 +27,37 @@ func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time
 		d += (s.Runner.Opt.startLength(start) + time.Duration(len(start))*overhead) * time.Duration(times(start[0]))
 		left = left[len(start):]
 	}
+	d += time.Duration(s.countRenewals(plan)) * s.Renewal
 	if rest := s.Runner.restTime(); rest > 0 {
 		n, _ := s.countRests(plan)
 		d += time.Duration(n) * rest
 	}
 	return d
+}
+
+// renewalEnds is what it takes to end the agents, which take back what they have set, and to set it
+// again.
+const renewalEnds = 100 * time.Millisecond
+
+// renewal returns how long it takes to start the agents of two hosts anew, by how long it took
+// before.
+func renewal(sut, tg *host.Host) time.Duration { return max(sut.Start, tg.Start) + renewalEnds }
+
+// countRenewals counts how often agents are started anew: before each block but the first, where
+// each has its own, and for each replay.
+func (s *Session) countRenewals(plan []matrix.Run) (n int) {
+	replay, rep := 0, -1
+	for _, p := range s.made(plan) {
+		if p.Replay != replay {
+			n++
+		} else if first := rep < 0; s.StartsAnew && !p.Warmup && !p.Calibrates && !p.Once && p.Rep != rep {
+			if rep = p.Rep; !first {
+				n++
+			}
+		}
+		replay = p.Replay
+	}
+	return n
 }
 
 // made leaves out the runs that cannot be made.

@@ -11,7 +11,6 @@ import (
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
@@ -94,13 +93,18 @@ func (e *Experiment) mayBegin() error {
 	return e.vacant()
 }
 
-// turnsFit refuses turns with what is measured over whole runs.
+// turnsFit refuses turns that are too short for what is measured in them.
 func (e *Experiment) turnsFit() error {
-	if e.Spec.TurnLength() == 0 || !e.Power.On() {
+	usual := e.Spec.TurnLength()
+	if usual == 0 {
 		return nil
 	}
-	return &fault.Error{Op: "power cannot be measured in turns: no instrument tells whose turn it was",
-		How: "use order: blocks, or measure no power (--power '')"}
+	for i := range e.Spec.Cells {
+		if err := e.Power.InTurns(e.Spec.Cells[i].TurnLength(usual)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // vacant refuses a folder that has results, where a new journal is to be begun.
@@ -242,6 +246,7 @@ func (e *Experiment) session(p *prepared, plan []matrix.Run) *Session {
 	s := &Session{Runner: p.runner, Missing: p.missing, Progress: e.Progress, Gates: e.Spec.Gates,
 		AbortOnCancel: e.AbortOnCancel, Until: e.Until, LossFree: e.Spec.Search(), rates: ratesOf(e.Spec, &p.opt)}
 	s.StartsAnew, _ = e.startsAnew(p.stage, s.Missing)
+	s.Renewal = renewal(p.SUT, p.TG)
 	s.Again = e.again(s, plan)
 	if e.Spec.Adaptive != nil {
 		s.Enough = newAdaptive(*e.Spec.Adaptive)

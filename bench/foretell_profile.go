@@ -22,6 +22,9 @@ const (
 	knownTo    = .1
 )
 
+// mostParts is about how many classes and counters two cells have.
+const mostParts = 30
+
 // foretellProfile warns of what profiles of a plan's runs will be too few for: to name what makes
 // the difference between two cells, and to know a small class.
 func foretellProfile(s *matrix.Spec, window time.Duration, missing func(plan.Cell) *Missing, say func(string)) {
@@ -41,9 +44,13 @@ func foretellProfile(s *matrix.Spec, window time.Duration, missing func(plan.Cel
 			say(
 				warns + fmt.Sprintf("compare --why: with %s of each cell nothing can be told apart; make %d, "+
 					"better %d (repetitions)", counted(runs, "run", "runs"), stat.MinRuns, why.GoodRuns))
+		case s.TurnLength() > 0 && runs >= why.GoodRuns && runs < stat.StartsFor(mostParts):
+			say(warns + fmt.Sprintf("compare --why: %d starts can tell some %d classes and counters apart only within "+
+				"pairs of starts, so that what starts differ by hides small differences; %d can within starts "+
+				"(repetitions)", runs, mostParts, stat.StartsFor(mostParts)))
 		case runs < why.GoodRuns:
 			say(warns + fmt.Sprintf("compare --why: %d runs of each cell can tell %d classes and counters apart, "+
-				"of some 30 that there are; %d runs can tell all (repetitions)", runs, tests, why.GoodRuns))
+				"of some %d that there are; %d runs can tell all (repetitions)", runs, tests, mostParts, why.GoodRuns))
 		}
 	}
 	samples := window.Seconds() * perf.DefaultHz * float64(runs)

@@ -118,6 +118,21 @@ func TestForetellProfile(t *testing.T) {
 			t.Errorf("%d runs of %v, %s: %q, want %q", x.reps, x.window, x.more, lines, x.lines)
 		}
 	}
+	for starts, want := range map[int]string{8: "warning: compare --why: 8 starts can tell some 30 classes and counters " +
+		"apart only within pairs of starts, so that what starts differ by hides small differences; 11 can within " +
+		"starts (repetitions)", 11: ""} {
+		s, err := matrix.Parse("x",
+			fmt.Appendf(nil, "name: x\nfactors: {rx: [tcp, uring], tx: tcp}\nrepetitions: %d\nprobe: profile\n", starts))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Order = "turns"
+		got := ""
+		foretellProfile(s, time.Second, able, func(l string) { got += l })
+		if got != want {
+			t.Errorf("%d starts: %q, want %q", starts, got, want)
+		}
+	}
 	one, err := matrix.Parse("x", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nrepetitions: 2\nprobe: profile\n"))
 	if err != nil {
 		t.Fatal(err)

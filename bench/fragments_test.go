@@ -4,7 +4,6 @@ package bench
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -12,11 +11,11 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -152,55 +151,37 @@ func fragmentLoss(t *testing.T, e veth.End, every, most int32) (taken func() uin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "Dual MIT/GPL",
-		Instructions: asm.Instructions{
-			asm.Mov.Reg(asm.R6, asm.R1),
-			asm.LoadAbs(12, asm.Half),
-			asm.JEq.Imm(asm.R0, 0x0800, "v4"),
-			asm.JNE.Imm(asm.R0, 0x86dd, "pass"),
-			asm.LoadAbs(14+6, asm.Byte),
-			asm.JNE.Imm(asm.R0, 44, "pass"), // IPPROTO_FRAGMENT
-			asm.Ja.Label("fragment"),
-			asm.LoadAbs(14+6, asm.Half).WithSymbol("v4"),
-			asm.And.Imm(asm.R0, 0x3fff), // more fragments, or an offset
-			asm.JEq.Imm(asm.R0, 0, "pass"),
-			asm.StoreImm(asm.RFP, -4, 0, asm.Word).WithSymbol("fragment"),
-			asm.LoadMapPtr(asm.R1, m.FD()),
-			asm.Mov.Reg(asm.R2, asm.RFP),
-			asm.Add.Imm(asm.R2, -4),
-			asm.FnMapLookupElem.Call(),
-			asm.JEq.Imm(asm.R0, 0, "pass"),
-			asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), // seen
-			asm.Add.Imm(asm.R1, 1),
-			asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord),
-			asm.Mod.Imm(asm.R1, every),
-			asm.JNE.Imm(asm.R1, 0, "pass"),
-			asm.LoadMem(asm.R1, asm.R0, 8, asm.DWord), // taken
-			asm.JGE.Imm(asm.R1, most, "pass"),
-			asm.Add.Imm(asm.R1, 1),
-			asm.StoreMem(asm.R0, 8, asm.R1, asm.DWord),
-			asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
-			asm.Return(),
-			asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
-			asm.Return(),
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	var l link.Link
-	err = e.Netns.Do(func() error {
-		dev, err := net.InterfaceByName(e.Dev)
-		if err != nil {
-			return err
-		}
-		l, err = link.AttachTCX(link.TCXOptions{Interface: dev.Index, Program: p, Attach: ebpf.AttachTCXIngress})
-		return err
+	vethtest.Attach(t, e, ebpf.AttachTCXIngress, asm.Instructions{
+		asm.Mov.Reg(asm.R6, asm.R1),
+		asm.LoadAbs(12, asm.Half),
+		asm.JEq.Imm(asm.R0, 0x0800, "v4"),
+		asm.JNE.Imm(asm.R0, 0x86dd, "pass"),
+		asm.LoadAbs(14+6, asm.Byte),
+		asm.JNE.Imm(asm.R0, 44, "pass"), // IPPROTO_FRAGMENT
+		asm.Ja.Label("fragment"),
+		asm.LoadAbs(14+6, asm.Half).WithSymbol("v4"),
+		asm.And.Imm(asm.R0, 0x3fff), // more fragments, or an offset
+		asm.JEq.Imm(asm.R0, 0, "pass"),
+		asm.StoreImm(asm.RFP, -4, 0, asm.Word).WithSymbol("fragment"),
+		asm.LoadMapPtr(asm.R1, m.FD()),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, -4),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "pass"),
+		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), // seen
+		asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord),
+		asm.Mod.Imm(asm.R1, every),
+		asm.JNE.Imm(asm.R1, 0, "pass"),
+		asm.LoadMem(asm.R1, asm.R0, 8, asm.DWord), // taken
+		asm.JGE.Imm(asm.R1, most, "pass"),
+		asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R0, 8, asm.R1, asm.DWord),
+		asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
+		asm.Return(),
+		asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
+		asm.Return(),
 	})
-	if err != nil {
-		t.Skipf("tcx needs Linux 6.6: %v", err)
-	}
-	t.Cleanup(func() { l.Close() })
 	return func() uint64 {
 		var v [2]uint64
 		if err := m.Lookup(uint32(0), &v); err != nil {

@@ -97,6 +97,11 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 	if rec.StartUTCNs == 0 {
 		return false, nil
 	}
+	if rec.Turns != nil {
+		rec.Warnings = append(rec.Warnings,
+			"no power of a log: the run had turns, and a log does not tell whose it was")
+		return false, nil
+	}
 	var told []string                  // flags of these figures
 	led := map[ends.Role]*power.Spec{} // the one whose figure became the host's
 	for _, role := range ends.Roles {

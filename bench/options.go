@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Duration time.Duration // of the steady window
 	Turn     time.Duration // of cells that take turns, each time; 0: each run is made by itself
+	reads    time.Duration // of turns: what reading the probes takes at an edge of one
 	Alone    time.Duration // window of cells that are made alone where others take turns; 0: Duration
 	Fitted   bool          // with turns: Duration says how long a start takes, whatever its pauses are
 	// Bytes, unless 0, bounds a flow by its payload instead, all of which is measured;

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 )
@@ -25,13 +26,52 @@ type PowerOptions struct {
 	Interval time.Duration // between readings; 0: the default
 	Idle     time.Duration // of rest that is measured before the first run and after each
 	Guard    time.Duration // of load on both sides of the window, and of rest before Idle
+	turn     time.Duration // of cells that take turns; 0: they take none
 }
 
 // On reports whether power is measured.
 func (o PowerOptions) On() bool { return len(o.Sources) > 0 || o.Auto || o.Later }
 
+// InTurns refuses to measure power in turns that are too short for any meter, or by a log that
+// comes later. How often a meter measures is found when it is opened.
+func (o PowerOptions) InTurns(turn time.Duration) error {
+	logs := slices.IndexFunc(o.Sources, func(s power.Spec) bool { return s.Every(o.Interval) == 0 })
+	switch {
+	case !o.On() || turn == 0:
+		return nil
+	case o.Later || logs >= 0:
+		return &fault.Error{Op: "power cannot be measured in turns by a log: it is not known how often its meter " +
+			"measures", How: "use order: blocks, or measure no power (--power '')"}
+	case turn < power.LeastTurn:
+		return &fault.Error{Op: fmt.Sprintf("power cannot be measured in turns of %v: whose turn it was can be told "+
+			"of turns of %v and more, and of ten of the meter's periods", turn, power.LeastTurn),
+			How: fmt.Sprintf("use turn: %v, order: blocks, or measure no power (--power '')", power.LeastTurn)}
+	}
+	return nil
+}
+
+// fitsTurn refuses turns that are too short for a meter.
+func fitsTurn(name string, period, turn time.Duration) error {
+	err := power.FitsTurn(name, period, turn)
+	if err == nil || turn == 0 {
+		return nil
+	}
+	how := "use order: blocks, or leave it out"
+	if least := power.PeriodsOfTurn * period; least > 0 && least <= longestTurn {
+		how = fmt.Sprintf("use turn: %v, order: blocks, or leave it out", (least + 99*time.Millisecond).Truncate(
+			100*time.Millisecond))
+	}
+	return &fault.Error{Op: err.Error(), How: how}
+}
+
+// longestTurn is the longest that a plan may have.
+const longestTurn = 10 * time.Second
+
 // lengthen makes the ramps of runs no shorter than the guard.
 func (o PowerOptions) lengthen(r *Options) {
+	if r.Turn > 0 {
+		return // a meter's own period is known, and is short beside a turn
+	}
 	r.RampUp, r.RampDown = max(r.RampUp, o.Guard), max(r.RampDown, o.Guard)
 }
 
@@ -57,6 +97,11 @@ func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, er
 	}
 	if o.Interval == 0 {
 		o.Interval = power.DefaultInterval
+	}
+	if o.turn = r.Opt.Turn; o.turn > 0 {
+		if err := o.InTurns(o.turn); err != nil {
+			return nil, err
+		}
 	}
 	oneMachine := r.SUT.SameMachine(r.TG)
 	if err := o.check(oneMachine); err != nil {
@@ -117,7 +162,20 @@ func (o PowerOptions) open(role ends.Role, label string, said *[]string) (*power
 		i := s.Info()
 		*said = append(*said, described(label, i.Name, i.Scope, i.Says()))
 	}
-	return power.Start(sources, o.Interval), nil
+	if o.turn == 0 {
+		return power.Start(sources, o.Interval), nil
+	}
+	var names []string
+	for _, s := range sources {
+		names = append(names, s.Info().Name)
+	}
+	sampler := power.StartTurns(sources, o.Interval)
+	for i, period := range sampler.Periods() {
+		if err := fitsTurn(names[i], period, o.turn); err != nil {
+			return nil, errors.Join(err, sampler.Close())
+		}
+	}
+	return sampler, nil
 }
 
 // again makes a host's new agent sample, in place of one that was lost.

@@ -33,7 +33,7 @@ func described(label, name string, scope power.Scope, device string) string {
 }
 
 func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, err error) {
-	req := wire.PowerStart{Auto: o.Auto, IntervalMs: int(o.Interval.Milliseconds())}
+	req := wire.PowerStart{Auto: o.Auto, IntervalMs: int(o.Interval.Milliseconds()), Turns: o.turn > 0}
 	for _, s := range o.Sources {
 		if s.Host != "" && s.Host != e.role {
 			continue
@@ -50,11 +50,14 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 		if err := e.carry(ctx, req); err != nil {
 			return nil, err
 		}
-		if err := e.host.Call(ctx, wire.OpPowerStart, req, &got); err != nil {
+		if err := e.host.CallWithin(ctx, powerStartTime, wire.OpPowerStart, req, &got); err != nil {
 			return nil, err
 		}
 		e.inBand, e.asked = true, req
 		for _, s := range got {
+			if err := fitsTurn(s.Name, time.Duration(s.PeriodNs), o.turn); err != nil {
+				return nil, err
+			}
 			names = append(names, described(string(e.role), s.Name, s.Scope, s.Device))
 			if !slices.Contains(e.order, s.Name) {
 				e.order = append(e.order, s.Name) // found by auto
@@ -79,20 +82,22 @@ func (e *powerEnd) carry(ctx context.Context, req wire.PowerStart) error {
 }
 
 // fill enters one host's figures, with those of the sources that both share.
-func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) (warnings, flags []string, err error) {
+// Readings of before forgetNs are dropped then.
+func (e *powerEnd) fill(h *results.Host, at power.Times, forgetNs int64, common *power.Sampler) (warnings,
+	flags []string, err error) {
 	var all []power.Figure
 	if e.inBand {
 		var r wire.PowerReading
 		theirs := at.Add(e.host.OffsetNs)
 		// Also when the run was called off.
 		if err = e.host.CallWithin(context.Background(), powerReadTime, wire.OpPowerRead,
-			wire.PowerRead{Times: theirs, Forget: forget(theirs)}, &r); err != nil {
+			wire.PowerRead{Times: theirs, Forget: forgetNs + e.host.OffsetNs}, &r); err != nil {
 			warnings = append(warnings, "power: "+err.Error())
 		}
 		all = append(all, r.Figures...)
 		h.Metrics = append(h.Metrics, r.Cost...)
 	}
-	figures, cost := e.measureOurs(at, common)
+	figures, cost := e.measureOurs(at, forgetNs, common)
 	all = append(all, figures...)
 	h.Metrics = append(h.Metrics, cost...)
 	slices.SortStableFunc(all,
@@ -105,11 +110,16 @@ func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) 
 	return append(warnings, w...), flags, err
 }
 
+// powerStartTime is how long an agent may take to open sources, and to measure how often they have
+// a new value.
+const powerStartTime = 2 * time.Minute
+
 // powerReadTime is how long an agent may take to tell what it has read.
 const powerReadTime = 15 * time.Second
 
 // measureOurs returns the figures of the controller's own sources, and what sampling them costs.
-func (e *powerEnd) measureOurs(at power.Times, common *power.Sampler) (figures []power.Figure, cost []measure.Metric) {
+func (e *powerEnd) measureOurs(at power.Times, forgetNs int64, common *power.Sampler) (figures []power.Figure,
+	cost []measure.Metric) {
 	var sum measure.Metric
 	for _, s := range []*power.Sampler{e.local, common} {
 		if s == nil {
@@ -128,7 +138,7 @@ func (e *powerEnd) measureOurs(at power.Times, common *power.Sampler) (figures [
 		}
 	}
 	if e.local != nil {
-		e.local.Forget(forget(at))
+		e.local.Forget(forgetNs)
 	}
 	if sum.Name != "" {
 		cost = append(cost, sum)

@@ -71,26 +71,45 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// after rests after a run and enters the figures of it. A warm-up has none, but its load, perhaps
-// the first, shows how the instruments follow. mostDrift is the
-// limit of the run's gate for the drift of idle power; nil: it has none.
-func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome, mostDrift *float64) {
+// after rests after a run, or after several that took turns, and enters the figures of each. A
+// warm-up has none, but its load, perhaps the first, shows how the instruments follow. mostDrift is
+// the limit of the run's gate for the drift of idle power; nil: it has none.
+func (m *PowerMeter) after(ctx context.Context, recs []results.Record, outs []outcome, mostDrift *float64) {
 	if m == nil {
 		return
 	}
 	idleBefore := m.rested
 	m.rested, m.free = power.Window{}, counter.Monotonic() // there was load
-	if rec.Warmup {
+	if recs[0].Warmup {
 		idleBefore = m.quiet
 	}
-	if out.sut.ToNs == 0 && out.tg.ToNs == 0 {
+	var load []int // the records of runs that had a window
+	for i := range recs {
+		if outs[i].sut.ToNs != 0 || outs[i].tg.ToNs != 0 {
+			load = append(load, i)
+		}
+	}
+	if len(load) == 0 {
 		return
 	}
-	if !rec.Warmup {
+	if !recs[0].Warmup {
 		m.rest(ctx)
 	}
 	old := int64(math.MaxInt64) // readings of sources that both share, which no later run needs
-	for i, res := range []wire.EndResult{out.sut, out.tg} {
+	for n, i := range load {
+		old = min(old, m.enter(&recs[i], &outs[i], idleBefore, n == len(load)-1, mostDrift))
+	}
+	if m.common != nil && old != math.MaxInt64 {
+		m.common.Forget(old)
+	}
+}
+
+// enter enters the figures of a run, and returns before when no later run needs readings. last: nor
+// does any other of those that took turns.
+func (m *PowerMeter) enter(rec *results.Record, out *outcome, idleBefore power.Window, last bool,
+	mostDrift *float64) (old int64) {
+	old = math.MaxInt64
+	for i, res := range []*wire.EndResult{&out.sut, &out.tg} {
 		if res.ToNs == 0 {
 			continue
 		}
@@ -99,6 +118,11 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}.Add(-e.host.OffsetNs),
 			IdleBefore: idleBefore, IdleAfter: m.rested,
 			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs, MostDrift: mostDrift}
+		if res.Turns != nil {
+			for _, w := range res.Turns.PaceAt {
+				at.Turns = append(at.Turns, w.Add(-e.host.OffsetNs))
+			}
+		}
 		began := time.Now().UnixNano() - (counter.Monotonic() - at.Load.FromNs) // by the wall clock
 		h.Metrics = append(h.Metrics, at.Metrics(began-out.startUTCNs)...)
 		if len(e.order) == 0 {
@@ -107,21 +131,23 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		if rec.Warmup {
 			h = &results.Host{} // it is not kept
 		}
-		warnings, flags, err := e.fill(h, at, m.common)
+		forgetNs := int64(math.MinInt64 / 2)
+		if last {
+			forgetNs = forget(at)
+		}
+		warnings, flags, err := e.fill(h, at, forgetNs, m.common)
 		areaPower(h, areaOf(rec.Cell, e.role))
 		judge.Distrust(rec, e.role.Label(), err)
-		old = min(old, forget(at))
+		old = min(old, forgetNs)
 		if rec.Warmup {
 			continue
 		}
 		rec.Warnings = append(rec.Warnings, named(e.role.Label(), warnings)...)
 		flag(rec, flags...)
 	}
-	if m.common != nil && old != math.MaxInt64 {
-		m.common.Forget(old)
-	}
 	m.markShared(rec)
 	markMixed(rec)
+	return old
 }
 
 // markShared flags a record where one instrument saw both ends.

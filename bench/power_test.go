@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,8 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
@@ -386,5 +389,102 @@ func TestIntegrationPowerLater(t *testing.T) {
 	if slices.Contains(one.Flags, results.FlagSharedPower) ||
 		!slices.Contains(one.Flags, results.FlagMixedScopes) || one.ROI(results.Total, results.CostPower, 2, 1) != nil {
 		t.Errorf("a board and a wall: flags %q", one.Flags)
+	}
+}
+
+// Cells that take turns of a second have the power of their own turns: the package draws 10 W, and
+// 8 nJ more for each byte that comes in, so that what each cell draws follows from its rate.
+func TestIntegrationPowerInTurns(t *testing.T) {
+	kind.Timed(t)
+	r := newRig(t)
+	const idle, perByte = 10., 8e-9
+	start, received := time.Now(), bytesReceived(t, r.pair.SUT)
+	root := powertest.Counting(t, func() float64 {
+		return idle*time.Since(start).Seconds() + perByte*float64(received())
+	}, "package-0")
+	a, b := cell("tcp", "tcp"), cell("uring", "tcp")
+	a.PaceBitsPS, b.PaceBitsPS = 1e9, 4e9
+	runs := r.inTurns(a, b)
+	r.Runner.Opt.Turn = time.Second
+	m := r.withPower(t, "sut:rapl?root="+root)
+	r.Runner.Opt.Duration = 4 * time.Second
+	if len(m.Sources) != 1 {
+		t.Fatalf("%q", m.Sources)
+	}
+	for _, rec := range r.Runner.RunTogether(t.Context(), runs) {
+		h := &rec.SUT
+		if late(t, rec) {
+			continue
+		}
+		if h.PowerW == nil || h.PowerIdleW == nil || rec.TG.PowerW != nil {
+			t.Errorf("%s: %s %s: power %v, idle %v; %q", rec.Cell.ID, rec.Verdict, rec.Reason, deref(h.PowerW),
+				deref(h.PowerIdleW), rec.Warnings)
+			continue
+		}
+		want := idle + perByte*(*h.ThroughputGbps*1e9/8)
+		t.Logf("%s: %s; %.3f W, want %.3f at %.2f Gbit/s; idle %.3f W, %.2f J/GB", rec.Cell.ID, rec.Verdict, *h.PowerW,
+			want, *h.ThroughputGbps, *h.PowerIdleW, *h.JoulePerGB())
+		if math.Abs(*h.PowerW-want) > want/20 || math.Abs(*h.PowerIdleW-idle) > idle/20 {
+			t.Errorf("%s: %.3f W, want %.3f; idle %.3f W, want %v", rec.Cell.ID, *h.PowerW, want, *h.PowerIdleW, idle)
+		}
+	}
+}
+
+// Turns that are too short for power, or for a meter, are refused with those that do.
+func TestPowerTurnsTooShort(t *testing.T) {
+	r := newRig(t)
+	r.Runner.Opt.Turn = 60 * time.Millisecond
+	start := func(source string) error {
+		specs, _, err := power.ParseSpecs([]string{source})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := StartPower(t.Context(), PowerOptions{Sources: specs}, r.Runner)
+		m.Close()
+		return err
+	}
+	if err := start("sut:rapl"); err == nil || !strings.Contains(err.Error(), "turns of 1s and more") {
+		t.Errorf("%v", err)
+	}
+	r.Runner.Opt.Turn = time.Second
+	began := time.Now()
+	slow := powertest.Counting(t, func() float64 {
+		return 50 * time.Now().Sub(began).Truncate(200*time.Millisecond).Seconds()
+	}, "package-0")
+	err := start("sut:rapl?root=" + slow)
+	if err == nil || !strings.Contains(err.Error(), "only in turns of 2") ||
+		!strings.Contains(err.Error(), "use turn: 2s") {
+		t.Errorf("a counter that counts every 200 ms: %v", err)
+	}
+	if err := start("sut:scpi=" + powertest.Meter(t, 150).Addr); err == nil ||
+		!strings.Contains(err.Error(), "did not show how often it measures") {
+		t.Errorf("a meter that always reads the same: %v", err)
+	}
+	if err := start("sut:csv=/nonexistent"); err == nil || !strings.Contains(err.Error(), "by a log") {
+		t.Errorf("%v", err)
+	}
+}
+
+// bytesReceived returns a function that reads what an end of a veth has received.
+func bytesReceived(t *testing.T, e veth.End) func() uint64 {
+	t.Helper()
+	var stats *rtnl.StatsReader
+	if err := e.Netns.Do(func() error {
+		dev, err := net.InterfaceByName(e.Dev)
+		if err == nil {
+			stats, err = rtnl.OpenStats(dev.Index)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stats.Close() })
+	var v []uint64
+	return func() uint64 {
+		var err error
+		if v, err = stats.Read(v[:0]); err != nil {
+			return 0
+		}
+		return rtnl.StatsOf(v).RxBytes
 	}
 }

@@ -77,9 +77,10 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	judge.Conclude(&rec)
 	markPace(&rec, p)
 	after(&rec)
-	r.Power.after(ctx, &rec, out, r.Opt.IdleDrift)
-	rests.after(ctx, &rec, before, out)
-	return rec
+	one := []results.Record{rec}
+	r.Power.after(ctx, one, []outcome{out}, r.Opt.IdleDrift)
+	rests.after(ctx, &one[0], before, out)
+	return one[0]
 }
 
 // optionsOf returns the options of a cell's runs.

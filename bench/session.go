@@ -54,6 +54,8 @@ type Session struct {
 	Gates plan.Gates
 	// StartsAnew: the agents are started anew for each block.
 	StartsAnew bool
+	// Renewal is about how long that takes, each time.
+	Renewal time.Duration
 	// Until is when the plan has to be over: no run begins that would not be, nor a trial of a
 	// search, which then is given up. Zero: whenever.
 	Until time.Time

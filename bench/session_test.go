@@ -230,6 +230,22 @@ func TestEstimate(t *testing.T) {
 	if want := 2*1200*time.Millisecond + 700*time.Millisecond + 3*(overhead+startDelay); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
+	// The agents are started anew before the second block, and for a replay.
+	s.Renewal = time.Second
+	s.StartsAnew = true
+	all := matrix.Interleave([]plan.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1)
+	if anew := s.estimate(all); anew != got+time.Second {
+		t.Errorf("%v, started anew %v", got, anew)
+	}
+	s.StartsAnew = false
+	replayed := slices.Clone(all)
+	for i := range replayed {
+		replayed[i].Replay = 1
+	}
+	if both := s.estimate(slices.Concat(all, replayed)); both != 2*got+time.Second {
+		t.Errorf("%v, replayed %v", got, both)
+	}
+	s.Renewal = 0
 	// A rest before the first run that counts and after both.
 	s.Runner.Power = &PowerMeter{opt: PowerOptions{Idle: 10 * time.Second, Guard: 2 * time.Second}}
 	if with := s.estimate(matrix.Interleave([]plan.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1)); with != got+

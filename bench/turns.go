@@ -50,14 +50,15 @@ type timetable struct {
 
 // timetable gives n cells their turns: each has the ramp, and then the window, in its turns.
 func (o *Options) timetable(n int, window, drain, unsure time.Duration) timetable {
-	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + unsure, at: make([][]time.Duration, n)}
+	t := timetable{settles: settles(o.Turn), drain: drain, lead: turnReads + o.reads + unsure,
+		at: make([][]time.Duration, n)}
 	t.on = t.settles + o.Turn
 	now := turnsBegin + time.Duration(n)*turnsOpen
 	play := func(rounds int) {
 		for round := range rounds {
 			for _, i := range matrix.ThereAndBack(n, round) {
 				t.at[i] = append(t.at[i], now+t.lead)
-				now += t.lead + t.on + t.drain + turnReads
+				now += t.lead + t.on + t.drain + turnReads + o.reads
 			}
 		}
 		now += turnsRest
@@ -122,6 +123,7 @@ type starting struct {
 	end    wire.EndRef      // at both hosts
 	queues *wire.QueueShare // of the receiver's
 	out    outcome
+	reads  time.Duration // what its ends take to read their probes
 	opened bool
 }
 
@@ -149,11 +151,13 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 	rests := r.resting()
 	var before *[2]wire.Rest
 	if ready {
+		r.Power.before(ctx, ps[0].Warmup)
 		before = rests.before(ctx, ps[0].Warmup)
 		r.flowTogether(ctx, all, recs)
 	}
 	noteSplit(all)
-	rested := false
+	var outs []outcome
+	window := false // one was measured, and so is the rest after it
 	for i := range all {
 		x, rec := &all[i], &recs[i]
 		x.out.calledOff = context.Cause(ctx)
@@ -161,12 +165,14 @@ func (r *Runner) RunTogether(ctx context.Context, ps []matrix.Run) (recs []resul
 		r.env.mark(rec, x.run.Cell)
 		judge.Conclude(rec)
 		markPace(rec, x.run)
-		if !rested && rests != nil && !rec.Warmup && x.out.sut.ToNs != 0 {
-			rests.rest(ctx)
-			rested = true
-		}
-		if rested {
-			rests.fill(rec, before)
+		window = window || !rec.Warmup && x.out.sut.ToNs != 0
+		outs = append(outs, x.out)
+	}
+	r.Power.after(ctx, recs, outs, r.Opt.IdleDrift)
+	if rests != nil && window {
+		rests.rest(ctx)
+		for i := range recs {
+			rests.fill(&recs[i], before)
 		}
 	}
 	warnBuffers(recs)
@@ -253,6 +259,10 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	window, group := r.Opt.window(all[0].run), all[0].run.Group
 	unsure := time.Duration(r.SUT.UncertaintyNs + r.TG.UncertaintyNs)
 	drain := cmp.Or(r.drains[group], turnDrains)
+	r.Opt.reads = 0
+	for _, x := range open {
+		r.Opt.reads = max(r.Opt.reads, x.reads)
+	}
 	window = r.Opt.refit(len(open), window, drain, unsure)
 	t := r.Opt.timetable(len(open), window, drain, unsure)
 	if !oneClock(r.SUT, r.TG) {
@@ -303,10 +313,11 @@ func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
 		return
 	}
 	*free = append(*free, func() { freeEnd(ctx, r.TG, x.end.End, limit, &out.tgErr) })
-	if out.tgErr = r.openEnd(ctx, r.TG, r.turnSpec(x, stream.TX, addr, cookie), nil); out.tgErr != nil {
+	var other wire.Opened
+	if out.tgErr = r.openEnd(ctx, r.TG, r.turnSpec(x, stream.TX, addr, cookie), &other); out.tgErr != nil {
 		return
 	}
-	x.opened = true
+	x.opened, x.reads = true, time.Duration(max(opened.ReadsNs, other.ReadsNs))
 }
 
 // turnSpec specifies an end that has turns.

@@ -3,19 +3,17 @@
 package bench
 
 import (
-	"errors"
 	"math"
-	"net"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
 
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -112,47 +110,26 @@ func recordOfTurns(t *testing.T, rec *results.Record) {
 // packets of a protocol that nobody takes there: the interface at the other end drops these.
 func unreadable(t *testing.T, e veth.End, port int, every int32) {
 	t.Helper()
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "Dual MIT/GPL",
-		Instructions: asm.Instructions{
-			asm.Mov.Reg(asm.R6, asm.R1),
-			asm.LoadMem(asm.R7, asm.R6, 0, asm.Word), // len
-			asm.LoadAbs(12, asm.Half),
-			asm.JNE.Imm(asm.R0, 0x0800, "pass"),
-			asm.LoadAbs(14+20+2, asm.Half),
-			asm.JNE.Imm(asm.R0, int32(port), "pass"),
-			asm.JLT.Imm(asm.R7, 4000, "pass"), // not what opens and ends a flow
-			asm.FnGetPrandomU32.Call(),
-			asm.Mod.Imm(asm.R0, every),
-			asm.JNE.Imm(asm.R0, 0, "pass"),
-			asm.StoreImm(asm.RFP, -4, 0xb588, asm.Half), // ETH_P_802_EX1, 0x88b5
-			asm.Mov.Reg(asm.R1, asm.R6),
-			asm.Mov.Imm(asm.R2, 12),
-			asm.Mov.Reg(asm.R3, asm.RFP),
-			asm.Add.Imm(asm.R3, -4),
-			asm.Mov.Imm(asm.R4, 2),
-			asm.Mov.Imm(asm.R5, 0),
-			asm.FnSkbStoreBytes.Call(),
-			asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
-			asm.Return(),
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	var l link.Link
-	err = e.Netns.Do(func() error {
-		dev, err := net.InterfaceByName(e.Dev)
-		if err != nil {
-			return err
-		}
-		l, err = link.AttachTCX(link.TCXOptions{Interface: dev.Index, Program: p, Attach: ebpf.AttachTCXEgress})
-		return err
+	vethtest.Attach(t, e, ebpf.AttachTCXEgress, asm.Instructions{
+		asm.Mov.Reg(asm.R6, asm.R1),
+		asm.LoadMem(asm.R7, asm.R6, 0, asm.Word), // len
+		asm.LoadAbs(12, asm.Half),
+		asm.JNE.Imm(asm.R0, 0x0800, "pass"),
+		asm.LoadAbs(14+20+2, asm.Half),
+		asm.JNE.Imm(asm.R0, int32(port), "pass"),
+		asm.JLT.Imm(asm.R7, 4000, "pass"), // not what opens and ends a flow
+		asm.FnGetPrandomU32.Call(),
+		asm.Mod.Imm(asm.R0, every),
+		asm.JNE.Imm(asm.R0, 0, "pass"),
+		asm.StoreImm(asm.RFP, -4, 0xb588, asm.Half), // ETH_P_802_EX1, 0x88b5
+		asm.Mov.Reg(asm.R1, asm.R6),
+		asm.Mov.Imm(asm.R2, 12),
+		asm.Mov.Reg(asm.R3, asm.RFP),
+		asm.Add.Imm(asm.R3, -4),
+		asm.Mov.Imm(asm.R4, 2),
+		asm.Mov.Imm(asm.R5, 0),
+		asm.FnSkbStoreBytes.Call(),
+		asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
+		asm.Return(),
 	})
-	if errors.Is(err, ebpf.ErrNotSupported) {
-		t.Skipf("this kernel has no tcx, which came with Linux 6.6: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
 }

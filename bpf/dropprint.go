@@ -5,43 +5,48 @@ package bpf
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 )
 
 // PrintDrops writes a table of what was dropped within wall, with a column for the network
 // namespace where more than one may be in it, and below it what is no loss.
 func PrintDrops(w io.Writer, t DropTable, wall time.Duration, namespaces bool) error {
 	if t.Warning != "" {
-		fmt.Fprintf(w, "%s\n", plaintext.Line(t.Warning))
+		screen.Line(w, "", "  ", plaintext.Line(t.Warning))
 	}
 	lost := 0
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	columns := []string{"packets", "per s", "skbs", "reason", "place", "interface", "to"}
+	if namespaces {
+		columns = append(columns, "netns")
+	}
+	tab := screen.Aligned(strings.Repeat("<", len(columns)))
 	for _, d := range t.Drops {
 		if d.NotLost != "" {
 			continue
 		}
 		if lost++; lost == 1 {
-			fmt.Fprintln(tab, "packets\tper s\tskbs\treason\tplace\tinterface\tto"+cell(namespaces, "%s", "\tnetns"))
+			tab.Head(columns...)
 		}
-		fmt.Fprintf(tab, "%d\t%.1f\t%d\t%s\t%s\t%s\t%s%s\n", d.Packets, float64(d.Packets)/wall.Seconds(), d.SKBs,
-			plaintext.Line(d.Reason),
-			plaintext.Line(d.Place), plaintext.Line(d.Interface), d.to(),
-			cell(namespaces, "%s", "\t"+plaintext.Line(d.Netns)))
+		cells := []string{fmt.Sprint(d.Packets), fmt.Sprintf("%.1f", float64(d.Packets)/wall.Seconds()),
+			fmt.Sprint(d.SKBs), plaintext.Line(d.Reason), plaintext.Line(d.Place), plaintext.Line(d.Interface), d.to(),
+			plaintext.Line(d.Netns)}
+		tab.Row(cells[:len(columns)]...)
 	}
 	if t.Unnamed > 0 {
-		fmt.Fprintf(tab, "%d\t%.1f\t\tfor more reasons, places and ports than fit\n", t.Unnamed,
-			float64(t.Unnamed)/wall.Seconds())
+		tab.Row(fmt.Sprint(t.Unnamed), fmt.Sprintf("%.1f", float64(t.Unnamed)/wall.Seconds()), "",
+			"for more reasons, places and ports than fit")
 	}
-	if err := tab.Flush(); err != nil {
+	if err := tab.Write(w); err != nil {
 		return err
 	}
 	for _, d := range t.Drops {
 		if d.NotLost != "" {
-			fmt.Fprintf(w, "not lost: %d packets, %s at %s: %s\n", d.Packets, plaintext.Line(d.Reason),
-				plaintext.Line(d.Place), d.NotLost)
+			screen.Line(w, "not lost: ", "  ", fmt.Sprintf("%d packets, %s at %s: %s", d.Packets,
+				plaintext.Line(d.Reason), plaintext.Line(d.Place), d.NotLost))
 		}
 	}
 	return nil

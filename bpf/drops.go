@@ -140,6 +140,21 @@ func (r DropReading) Sub(earlier DropReading) DropReading {
 	return out
 }
 
+// Add adds what came between two other readings.
+func (r DropReading) Add(more DropReading) DropReading {
+	out := DropReading{rows: maps.Clone(r.rows), unnamed: r.unnamed}
+	out.unnamed.add(more.unnamed)
+	if out.rows == nil {
+		out.rows = map[dropKey]dropCount{}
+	}
+	for k, c := range more.rows {
+		sum := out.rows[k]
+		sum.add(c)
+		out.rows[k] = sum
+	}
+	return out
+}
+
 // Named names the rows of a reading. The kernel's symbols are read when they are first asked for,
 // which takes some 0.2 s of CPU time: not within a window.
 func (d *Drops) Named(r DropReading) (DropTable, error) { return d.name.table(r) }

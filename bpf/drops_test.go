@@ -16,12 +16,12 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"golang.org/x/sys/unix"
 )
 
@@ -208,30 +208,17 @@ func (f *flood) balance(ingress bool) (b ledger.Balance, drops []ledger.Drop) {
 // loseSome is a program for tc that drops a quarter of the IPv4 packets.
 func loseSome(t *testing.T, end veth.End, at ebpf.AttachType) {
 	t.Helper()
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "Dual MIT/GPL",
-		Instructions: asm.Instructions{
-			asm.LoadMem(asm.R0, asm.R1, 16, asm.Word), // __sk_buff.protocol
-			asm.JNE.Imm(asm.R0, 8, "pass"),            // ETH_P_IP, network byte order
-			asm.FnGetPrandomU32.Call(),
-			asm.And.Imm(asm.R0, 3),
-			asm.JNE.Imm(asm.R0, 0, "pass"),
-			asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
-			asm.Return(),
-			asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
-			asm.Return(),
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	l := in(t, end.Netns, func() (link.Link, error) {
-		dev, err := net.InterfaceByName(end.Dev)
-		if err != nil {
-			return nil, err
-		}
-		return link.AttachTCX(link.TCXOptions{Interface: dev.Index, Program: p, Attach: at})
+	vethtest.Attach(t, end, at, asm.Instructions{
+		asm.LoadMem(asm.R0, asm.R1, 16, asm.Word), // __sk_buff.protocol
+		asm.JNE.Imm(asm.R0, 8, "pass"),            // ETH_P_IP, network byte order
+		asm.FnGetPrandomU32.Call(),
+		asm.And.Imm(asm.R0, 3),
+		asm.JNE.Imm(asm.R0, 0, "pass"),
+		asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
+		asm.Return(),
+		asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
+		asm.Return(),
 	})
-	t.Cleanup(func() { l.Close() })
 }
 
 // overflow has a queue with room for some 25 datagrams that lets 8 Mbit/s pass.

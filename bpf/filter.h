@@ -13,6 +13,7 @@ volatile const __u32 only_ifindex;     /* of the interface that received the pac
 volatile const __u16 only_local_port;  /* host byte order */
 volatile const __u16 only_remote_port;
 volatile const __u16 only_port;        /* of either end */
+volatile const __u32 by_turns;         /* 1: turn_port is the local port */
 volatile const __u32 only_addr;        /* 1: addr is of either end */
 volatile const __u32 addr[4];          /* IPv6, or IPv4 mapped into it; network byte order */
 volatile const __u32 only_cgroup; /* 1: the one in cgroups, and those below it */
@@ -24,11 +25,16 @@ struct {
 	__type(value, __u32);
 } cgroups SEC(".maps");
 
-#define only_ports (only_local_port || only_remote_port || only_port)
+/* Local port of the flow whose turn it is, as user space says; 0: of none, and nothing matches. */
+volatile __u16 turn_port;
+
+#define only_ports (only_local_port || only_remote_port || only_port || by_turns)
 
 __inline int ports_match(__u16 local, __u16 remote)
 {
 	if (only_local_port && local != only_local_port)
+		return 0;
+	if (by_turns && (!local || local != turn_port))
 		return 0;
 	if (only_remote_port && remote != only_remote_port)
 		return 0;

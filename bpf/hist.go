@@ -77,6 +77,15 @@ func (h *Hist) Sub(earlier *Hist) Hist {
 	return d
 }
 
+// Join adds what another one counted.
+func (h *Hist) Join(d *Hist) {
+	for i := range h.Bucket {
+		h.Bucket[i] += d.Bucket[i]
+	}
+	h.Sum, h.Negative, h.Unstamped = h.Sum+d.Sum, h.Negative+d.Negative, h.Unstamped+d.Unstamped
+	h.Max = max(h.Max, d.Max)
+}
+
 // rawHist is one CPU's histogram in the map: struct hist of hist.h.
 type rawHist struct {
 	Sum, Max, Negative, Unstamped uint64

@@ -92,6 +92,8 @@ type LatencyOptions struct {
 	// stages, wake-return too; packets without a stamp are all counted. Of softirq-run it
 	// is one in so many runs. Hist counts are of the sample.
 	Sample int
+	// Turns counts packets of one flow at a time, whose turn it is: see [Latency.Turn].
+	Turns bool
 
 	attachTCX attachTCX             // nil: link.AttachTCX
 	tai       func() (int64, error) // nil: taiOffset
@@ -133,7 +135,11 @@ func OpenLatency(o LatencyOptions) (*Latency, error) {
 	if n := o.Sample; n < 0 || n > maxSample || n&(n-1) != 0 {
 		return nil, fmt.Errorf("sample 1 in %d packets: must be a power of two, at most %d", n, maxSample)
 	}
-	s, err := o.Filter.load(loadLatency, map[string]any{latencyVarSampleMask: uint32(max(o.Sample, 1) - 1)})
+	vars := map[string]any{latencyVarSampleMask: uint32(max(o.Sample, 1) - 1)}
+	if o.Turns {
+		vars[latencyVarByTurns] = uint32(1)
+	}
+	s, err := o.Filter.load(loadLatency, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +202,9 @@ func (l *Latency) hook(stage, program string) Hook {
 	}
 	return h
 }
+
+// Turn begins to count the packets to a local port, of a probe with turns; 0: of none.
+func (l *Latency) Turn(port uint16) error { return l.set.maps.Variables[latencyVarTurnPort].Set(port) }
 
 // StageHist is what one stage counted.
 type StageHist struct {

@@ -48,6 +48,7 @@ const (
 	latencyProgZcrxReturned   = "zcrx_returned"
 	latencyVarAddr            = "addr"
 	latencyVarAwaited         = "awaited"
+	latencyVarByTurns         = "by_turns"
 	latencyVarOnlyAddr        = "only_addr"
 	latencyVarOnlyCgroup      = "only_cgroup"
 	latencyVarOnlyIfindex     = "only_ifindex"
@@ -62,6 +63,7 @@ const (
 	latencyVarTaiOffsetNs     = "tai_offset_ns"
 	latencyVarTpTcpEnqueued   = "tp_tcp_enqueued"
 	latencyVarTpUdpEnqueued   = "tp_udp_enqueued"
+	latencyVarTurnPort        = "turn_port"
 )
 
 // loadLatency returns the embedded CollectionSpec for latency.
@@ -150,6 +152,7 @@ type latencyMapSpecs struct {
 type latencyVariableSpecs struct {
 	Addr           *ebpf.VariableSpec `ebpf:"addr"`
 	Awaited        *ebpf.VariableSpec `ebpf:"awaited"`
+	ByTurns        *ebpf.VariableSpec `ebpf:"by_turns"`
 	OnlyAddr       *ebpf.VariableSpec `ebpf:"only_addr"`
 	OnlyCgroup     *ebpf.VariableSpec `ebpf:"only_cgroup"`
 	OnlyIfindex    *ebpf.VariableSpec `ebpf:"only_ifindex"`
@@ -164,6 +167,7 @@ type latencyVariableSpecs struct {
 	TaiOffsetNs    *ebpf.VariableSpec `ebpf:"tai_offset_ns"`
 	TpTcpEnqueued  *ebpf.VariableSpec `ebpf:"tp_tcp_enqueued"`
 	TpUdpEnqueued  *ebpf.VariableSpec `ebpf:"tp_udp_enqueued"`
+	TurnPort       *ebpf.VariableSpec `ebpf:"turn_port"`
 }
 
 // latencyObjects contains all objects after they have been loaded into the kernel.
@@ -207,6 +211,7 @@ func (m *latencyMaps) Close() error {
 type latencyVariables struct {
 	Addr           *ebpf.Variable `ebpf:"addr"`
 	Awaited        *ebpf.Variable `ebpf:"awaited"`
+	ByTurns        *ebpf.Variable `ebpf:"by_turns"`
 	OnlyAddr       *ebpf.Variable `ebpf:"only_addr"`
 	OnlyCgroup     *ebpf.Variable `ebpf:"only_cgroup"`
 	OnlyIfindex    *ebpf.Variable `ebpf:"only_ifindex"`
@@ -221,6 +226,7 @@ type latencyVariables struct {
 	TaiOffsetNs    *ebpf.Variable `ebpf:"tai_offset_ns"`
 	TpTcpEnqueued  *ebpf.Variable `ebpf:"tp_tcp_enqueued"`
 	TpUdpEnqueued  *ebpf.Variable `ebpf:"tp_udp_enqueued"`
+	TurnPort       *ebpf.Variable `ebpf:"turn_port"`
 }
 
 // latencyPrograms contains all programs after they have been loaded into the kernel.

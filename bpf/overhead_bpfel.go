@@ -25,6 +25,7 @@ const (
 	overheadProgHashSock        = "hash_sock"
 	overheadProgHashSockSkb     = "hash_sock_skb"
 	overheadVarAddr             = "addr"
+	overheadVarByTurns          = "by_turns"
 	overheadVarFixedTaiOffsetNs = "fixed_tai_offset_ns"
 	overheadVarOnlyAddr         = "only_addr"
 	overheadVarOnlyCgroup       = "only_cgroup"
@@ -37,6 +38,7 @@ const (
 	overheadVarOnlyRemotePort   = "only_remote_port"
 	overheadVarOnlyTgid         = "only_tgid"
 	overheadVarSampleMask       = "sample_mask"
+	overheadVarTurnPort         = "turn_port"
 )
 
 // loadOverhead returns the embedded CollectionSpec for overhead.
@@ -102,6 +104,7 @@ type overheadMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type overheadVariableSpecs struct {
 	Addr             *ebpf.VariableSpec `ebpf:"addr"`
+	ByTurns          *ebpf.VariableSpec `ebpf:"by_turns"`
 	FixedTaiOffsetNs *ebpf.VariableSpec `ebpf:"fixed_tai_offset_ns"`
 	OnlyAddr         *ebpf.VariableSpec `ebpf:"only_addr"`
 	OnlyCgroup       *ebpf.VariableSpec `ebpf:"only_cgroup"`
@@ -114,6 +117,7 @@ type overheadVariableSpecs struct {
 	OnlyRemotePort   *ebpf.VariableSpec `ebpf:"only_remote_port"`
 	OnlyTgid         *ebpf.VariableSpec `ebpf:"only_tgid"`
 	SampleMask       *ebpf.VariableSpec `ebpf:"sample_mask"`
+	TurnPort         *ebpf.VariableSpec `ebpf:"turn_port"`
 }
 
 // overheadObjects contains all objects after they have been loaded into the kernel.
@@ -154,6 +158,7 @@ func (m *overheadMaps) Close() error {
 // It can be passed to loadOverheadObjects or ebpf.CollectionSpec.LoadAndAssign.
 type overheadVariables struct {
 	Addr             *ebpf.Variable `ebpf:"addr"`
+	ByTurns          *ebpf.Variable `ebpf:"by_turns"`
 	FixedTaiOffsetNs *ebpf.Variable `ebpf:"fixed_tai_offset_ns"`
 	OnlyAddr         *ebpf.Variable `ebpf:"only_addr"`
 	OnlyCgroup       *ebpf.Variable `ebpf:"only_cgroup"`
@@ -166,6 +171,7 @@ type overheadVariables struct {
 	OnlyRemotePort   *ebpf.Variable `ebpf:"only_remote_port"`
 	OnlyTgid         *ebpf.Variable `ebpf:"only_tgid"`
 	SampleMask       *ebpf.Variable `ebpf:"sample_mask"`
+	TurnPort         *ebpf.Variable `ebpf:"turn_port"`
 }
 
 // overheadPrograms contains all programs after they have been loaded into the kernel.

@@ -3,23 +3,24 @@
 package bpf
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/bits"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
-	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 )
 
 // PrintLatency writes a table of the stages that saw packets, times in us.
 func PrintLatency(w io.Writer, stages []StageHist) error {
 	var ages, durations bool
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "stage\tis\tcount\tmean us\tp50 us\tp90 us\tp99 us\tp99.9 us\tmax us\tnegative\tunstamped\t")
+	t := screen.Aligned(strings.Repeat(">", 11))
+	t.Head("stage", "is", "count", "mean us", "p50 us", "p90 us", "p99 us", "p99.9 us", "max us", "negative",
+		"unstamped")
 	for _, s := range stages {
 		h := &s.Hist
 		n := h.Count()
@@ -31,22 +32,20 @@ func PrintLatency(w io.Writer, stages []StageHist) error {
 			what, durations = "duration", true
 		}
 		ages = ages || what == "age"
-		fmt.Fprintf(t, "%s\t%s\t%d\t", s.Stage, what, n)
+		row := []string{s.Stage, what, fmt.Sprint(n)}
 		for _, ns := range []float64{h.Mean(), h.Quantile(.5), h.Quantile(.9), h.Quantile(.99), h.Quantile(.999),
 			float64(h.Max)} {
-			if n == 0 {
-				fmt.Fprint(t, "\t")
-				continue
-			}
-			fmt.Fprintf(t, "%.2f\t", ns/1e3)
+			row = append(row, cell(n > 0, "%.2f", ns/1e3))
 		}
-		fmt.Fprintf(t, "%d\t%d\t\n", h.Negative, h.Unstamped)
+		t.Row(append(row, fmt.Sprint(h.Negative), fmt.Sprint(h.Unstamped))...)
 	}
-	if err := t.Flush(); err != nil || !ages || !durations {
+	if err := t.Write(w); err != nil || !ages || !durations {
 		return err
 	}
-	_, err := fmt.Fprintln(w, agesAndDurations)
-	return err
+	for line := range strings.Lines(agesAndDurations) {
+		screen.Line(w, "", "", strings.TrimSpace(line))
+	}
+	return nil
 }
 
 // Seen reports whether the stage saw a packet.
@@ -112,46 +111,43 @@ func PrintHistogram(w io.Writer, s StageHist) error {
 // PrintCalls writes the table of system calls, as `perf trace -s` has it, and
 // what they come to per second and, if bytes are known, per 10^6 bytes.
 func PrintCalls(w io.Writer, calls []Call, wall time.Duration, bytes uint64) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "syscall\tcalls\terrors\ttotal ms\tmin ms\tavg ms\tmax ms\tstddev %\tper second\tper MB\t")
+	t := screen.Aligned(strings.Repeat(">", 10))
+	t.Head("syscall", "calls", "errors", "total ms", "min ms", "avg ms", "max ms", "stddev %", "per second", "per MB")
 	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
 	for _, c := range calls {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%.3f\t%s\t%.4f\t%s\t%s\t%.1f\t", c.Name, c.Calls, c.Errors, ms(c.Sum),
-			cell(c.Max > 0, "%.4f", ms(c.Min)), ms(c.Mean()), cell(c.Max > 0, "%.4f", ms(c.Max)),
-			cell(c.Calls > 1, "%.2f", 100*c.Stddev()), float64(c.Calls)/wall.Seconds())
-		if bytes > 0 {
-			fmt.Fprintf(t, "%.3f", float64(c.Calls)/(float64(bytes)/1e6))
-		}
-		fmt.Fprintln(t, "\t")
+		t.Row(c.Name, fmt.Sprint(c.Calls), fmt.Sprint(c.Errors), fmt.Sprintf("%.3f", ms(c.Sum)),
+			cell(c.Max > 0, "%.4f", ms(c.Min)), fmt.Sprintf("%.4f", ms(c.Mean())), cell(c.Max > 0, "%.4f", ms(c.Max)),
+			cell(c.Calls > 1, "%.2f", 100*c.Stddev()), fmt.Sprintf("%.1f", float64(c.Calls)/wall.Seconds()),
+			cell(bytes > 0, "%.3f", float64(c.Calls)/(float64(bytes)/1e6)))
 	}
-	return t.Flush()
+	return t.Write(w)
 }
 
 // PrintCosts writes what probes cost. Cells of what was not timed are empty.
 func PrintCosts(w io.Writer, costs []Cost) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "stage\thook\truns\tns\tempty ns\tnet ns\thash design ns\tratio\tHz\t% of a core\t")
+	t := screen.Aligned(strings.Repeat(">", 10))
+	t.Head("stage", "hook", "runs", "ns", "empty ns", "net ns", "hash design ns", "ratio", "Hz", "% of a core")
 	for _, c := range costs {
-		fmt.Fprintf(t, "%s\t%s/%s\t%d\t", c.Hook.Stage, c.Hook.Backend, c.Hook.Function, c.Runs)
+		row := []string{c.Hook.Stage, c.Hook.Backend + "/" + c.Hook.Function, fmt.Sprint(c.Runs)}
 		if c.Runs == 0 {
-			fmt.Fprintln(t, "\t\t\t\t\t\t\t")
+			t.Row(append(row, make([]string, 7)...)...)
 			continue
 		}
-		net := cell(c.FloorNs > 0, "%.0f\t%.0f", c.FloorNs, max(c.Ns-c.FloorNs, 0))
+		net := cell(c.FloorNs > 0, "%.0f", max(c.Ns-c.FloorNs, 0))
 		if c.Whole {
-			net = fmt.Sprintf("\t%.0f", c.Ns)
+			net = fmt.Sprintf("%.0f", c.Ns)
 		}
-		fmt.Fprintf(t, "%.0f\t%s\t", c.Ns, net)
-		fmt.Fprintf(t, "%s\t%.0f\t%s\t\n", cell(c.Reference > 0, "%.0f\t%.2f", c.Reference, c.Ns/c.Reference), c.Hz,
-			cell(c.Whole || c.FloorNs > 0, "%.2f", 100*c.Core))
+		t.Row(append(row, fmt.Sprintf("%.0f", c.Ns), cell(!c.Whole && c.FloorNs > 0, "%.0f", c.FloorNs), net,
+			cell(c.Reference > 0, "%.0f", c.Reference), cell(c.Reference > 0, "%.2f", c.Ns/c.Reference),
+			fmt.Sprintf("%.0f", c.Hz), cell(c.Whole || c.FloorNs > 0, "%.2f", 100*c.Core))...)
 	}
-	return t.Flush()
+	return t.Write(w)
 }
 
-// cell formats cells of a table, empty unless there is something to show.
+// cell formats a cell of a table, empty unless there is something to show.
 func cell(there bool, format string, v ...any) string {
 	if !there {
-		return strings.Repeat("\t", strings.Count(format, "\t"))
+		return ""
 	}
 	return fmt.Sprintf(format, v...)
 }
@@ -163,15 +159,15 @@ func PrintHooks(w io.Writer, hooks []Hook) error {
 	if lines == nil {
 		return nil
 	}
-	text, fix := "\nmissing\n", ""
+	_, err := io.WriteString(w, "\nmissing\n")
+	fix := false
 	for _, line := range lines {
-		text += plaintext.Wrap("  - ", "    ", line)
-		if strings.HasPrefix(line, refuses) {
-			fix = plaintext.Wrap("  fix: ", "       ", refusedFix)
-		}
+		err = errors.Join(err, screen.Text(w, "  - ", "    ", line))
+		fix = fix || strings.HasPrefix(line, refuses)
 	}
-	text += fix
-	_, err := io.WriteString(w, text)
+	if fix {
+		err = errors.Join(err, screen.Text(w, "  fix: ", "       ", refusedFix))
+	}
 	return err
 }
 

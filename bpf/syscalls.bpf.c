@@ -10,6 +10,34 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define SYSCALLS 512 /* more than any table has; x32 is not counted */
 
 volatile __u32 window; /* since when min and max count; user space counts it up */
+volatile __u64 since;  /* CLOCK_MONOTONIC, ns: of a call that began before, only what is left counts */
+
+/* Threads whose calls do not count when they return, by the end of their id in the process's PID
+ * namespace. */
+#define LEFT 4096
+
+volatile const __u32 leaves; /* 1: there may be some */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LEFT);
+	__type(key, __u32);
+	__type(value, __u32);
+} left SEC(".maps");
+
+__inline int is_left_out(__u64 pid_tgid)
+{
+	struct bpf_pidns_info in = {};
+	__u32 thread = pid_tgid, i, *out;
+
+	if (!leaves)
+		return 0;
+	if (only_pidns_ino && !bpf_get_ns_current_pid_tgid(only_pidns_dev, only_pidns_ino, &in, sizeof(in)))
+		thread = in.pid;
+	i = thread & (LEFT - 1);
+	out = bpf_map_lookup_elem(&left, &i);
+	return out && *out == thread;
+}
 
 /* What every call changes comes first: a call finds the caches full of payload, and each
  * line of them that is touched costs it more than all that is reckoned here. */
@@ -106,7 +134,7 @@ int sys_exit(__u64 *ctx)
 	__s64 ret = ctx[1];
 	struct entered *e;
 	struct call *c;
-	__u64 ns, hi, lo, at;
+	__u64 ns, hi, lo, at, now, from;
 	__u32 id;
 
 	if (!is_process_of(me))
@@ -117,9 +145,13 @@ int sys_exit(__u64 *ctx)
 	if (!e || !e->at)
 		return 0;
 	at = e->at;
-	ns = bpf_ktime_get_ns() - at;
+	now = bpf_ktime_get_ns();
+	from = since;
+	ns = from > at && from <= now ? now - from : now - at;
 	e->at = 0;
 	id = e->id;
+	if (is_left_out(me))
+		return 0;
 	hi = ns >> 20;
 	lo = ns & ((1 << 20) - 1);
 	if (hi && stale(at))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -38,12 +39,20 @@ func (e *extreme) add(min, max time.Duration) {
 
 // OpenSyscalls loads the probe for a process, by the id that /proc has for it. It
 // needs root.
-func OpenSyscalls(tgid int) (*Syscalls, error) {
+func OpenSyscalls(tgid int) (*Syscalls, error) { return openSyscalls(tgid, 0) }
+
+// OpenTurnSyscalls loads it for this process, whose flows have turns: threads can be left out, and
+// a call that began before its turn counts from there on.
+func OpenTurnSyscalls() (*Syscalls, error) { return openSyscalls(os.Getpid(), 1) }
+
+func openSyscalls(tgid int, leaves uint32) (*Syscalls, error) {
 	p, err := findProcess(tgid)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSet(loadSyscalls, p.vars())
+	vars := p.vars()
+	vars[syscallsVarLeaves] = leaves
+	s, err := newSet(loadSyscalls, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +65,26 @@ func OpenSyscalls(tgid int) (*Syscalls, error) {
 		}
 	}
 	return c, nil
+}
+
+// leftOut is how many slots there are for threads that are left out.
+const leftOut = 4096
+
+// LeaveOut leaves calls that return to a thread of this process out, by its id, or no longer.
+func (s *Syscalls) LeaveOut(tid int, out bool) error {
+	thread := uint32(tid)
+	if !out {
+		thread = 0
+	}
+	if err := s.set.maps.Maps[syscallsMapLeft].Put(uint32(tid)%leftOut, thread); err != nil {
+		return fmt.Errorf("leave thread %d out of the system calls: %w", tid, err)
+	}
+	return nil
+}
+
+// Begin lets calls that began before now count from now on.
+func (s *Syscalls) Begin(nowNs int64) error {
+	return s.set.maps.Variables[syscallsVarSince].Set(uint64(nowNs))
 }
 
 // Call is what a process did with one system call. Only calls that returned
@@ -182,6 +211,31 @@ func SubCalls(now, earlier []Call) []Call {
 	}
 	sortCalls(out)
 	return out
+}
+
+// AddCalls adds what came between two other readings. Least and most times that are not known of
+// some are not known of all.
+func AddCalls(sum, more []Call) []Call {
+	at := map[string]int{}
+	for i := range sum {
+		at[sum[i].Name] = i
+	}
+	for _, c := range more {
+		i, known := at[c.Name]
+		if !known {
+			sum = append(sum, c)
+			continue
+		}
+		s := &sum[i]
+		s.Calls, s.Errors, s.Sum, s.squares = s.Calls+c.Calls, s.Errors+c.Errors, s.Sum+c.Sum, s.squares+c.squares
+		if s.Max == 0 || c.Max == 0 {
+			s.Min, s.Max = 0, 0
+			continue
+		}
+		s.Min, s.Max = min(s.Min, c.Min), max(s.Max, c.Max)
+	}
+	sortCalls(sum)
+	return sum
 }
 
 // settle leaves out least and most times that cannot be those of the calls. A call that ended

@@ -18,12 +18,15 @@ import (
 const (
 	syscallsMapCalls        = "calls"
 	syscallsMapEntries      = "entries"
+	syscallsMapLeft         = "left"
 	syscallsMapSlots        = "slots"
 	syscallsProgSysEnter    = "sys_enter"
 	syscallsProgSysExit     = "sys_exit"
+	syscallsVarLeaves       = "leaves"
 	syscallsVarOnlyPidnsDev = "only_pidns_dev"
 	syscallsVarOnlyPidnsIno = "only_pidns_ino"
 	syscallsVarOnlyTgid     = "only_tgid"
+	syscallsVarSince        = "since"
 	syscallsVarWindow       = "window"
 )
 
@@ -79,6 +82,7 @@ type syscallsProgramSpecs struct {
 type syscallsMapSpecs struct {
 	Calls   *ebpf.MapSpec `ebpf:"calls"`
 	Entries *ebpf.MapSpec `ebpf:"entries"`
+	Left    *ebpf.MapSpec `ebpf:"left"`
 	Slots   *ebpf.MapSpec `ebpf:"slots"`
 }
 
@@ -86,9 +90,11 @@ type syscallsMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type syscallsVariableSpecs struct {
+	Leaves       *ebpf.VariableSpec `ebpf:"leaves"`
 	OnlyPidnsDev *ebpf.VariableSpec `ebpf:"only_pidns_dev"`
 	OnlyPidnsIno *ebpf.VariableSpec `ebpf:"only_pidns_ino"`
 	OnlyTgid     *ebpf.VariableSpec `ebpf:"only_tgid"`
+	Since        *ebpf.VariableSpec `ebpf:"since"`
 	Window       *ebpf.VariableSpec `ebpf:"window"`
 }
 
@@ -114,6 +120,7 @@ func (o *syscallsObjects) Close() error {
 type syscallsMaps struct {
 	Calls   *ebpf.Map `ebpf:"calls"`
 	Entries *ebpf.Map `ebpf:"entries"`
+	Left    *ebpf.Map `ebpf:"left"`
 	Slots   *ebpf.Map `ebpf:"slots"`
 }
 
@@ -121,6 +128,7 @@ func (m *syscallsMaps) Close() error {
 	return _SyscallsClose(
 		m.Calls,
 		m.Entries,
+		m.Left,
 		m.Slots,
 	)
 }
@@ -129,9 +137,11 @@ func (m *syscallsMaps) Close() error {
 //
 // It can be passed to loadSyscallsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type syscallsVariables struct {
+	Leaves       *ebpf.Variable `ebpf:"leaves"`
 	OnlyPidnsDev *ebpf.Variable `ebpf:"only_pidns_dev"`
 	OnlyPidnsIno *ebpf.Variable `ebpf:"only_pidns_ino"`
 	OnlyTgid     *ebpf.Variable `ebpf:"only_tgid"`
+	Since        *ebpf.Variable `ebpf:"since"`
 	Window       *ebpf.Variable `ebpf:"window"`
 }
 

@@ -42,3 +42,25 @@ func TestSubCallsExtremes(t *testing.T) {
 		}
 	}
 }
+
+// Calls of several turns add up, and least and most times that one does not know are not known.
+func TestAddCalls(t *testing.T) {
+	one := func(name string, calls uint64, min, max time.Duration) Call {
+		return Call{Name: name, Calls: calls, Sum: time.Duration(calls) * 10, Min: min, Max: max}
+	}
+	sum := AddCalls(nil, []Call{one("read", 2, 5, 15), one("poll", 1, 10, 10)})
+	sum = AddCalls(sum, []Call{one("read", 3, 3, 12), one("poll", 1, 0, 0), one("futex", 9, 1, 20)})
+	got := map[string]Call{}
+	for _, c := range sum {
+		got[c.Name] = c
+	}
+	if c := got["read"]; c.Calls != 5 || c.Sum != 50 || c.Min != 3 || c.Max != 15 {
+		t.Errorf("%+v", c)
+	}
+	if c := got["poll"]; c.Calls != 2 || c.Min != 0 || c.Max != 0 {
+		t.Errorf("%+v", c)
+	}
+	if len(sum) != 3 || sum[0].Name != "futex" {
+		t.Errorf("%+v: the most time first", sum)
+	}
+}

@@ -178,8 +178,6 @@ func (c *Cell) CheckTurns() error {
 		}
 	}
 	switch {
-	case c.Probe != "" && c.Probe != ProbeTCP:
-		return no("probe "+c.Probe, "it would see all cells of the group")
 	case c.Path != "":
 		return no("path", "its counters would be of all cells of the group")
 	case c.BusyPollUs > 0:

@@ -31,11 +31,13 @@ func (w Window) Add(ns int64) Window {
 
 // Times are the windows of one run on one clock.
 type Times struct {
-	Load       Window `json:"load"`        // the steady window
-	IdleBefore Window `json:"idle_before"` // no load of ours, before the run
-	IdleAfter  Window `json:"idle_after"`  // and after it
-	GuardNs    int64  `json:"guard_ns"`    // of load around Load, and of rest before an idle window
-	SkewNs     int64  `json:"skew_ns"`     // by how much the windows can be wrong against the flow's
+	Load Window `json:"load"` // the steady window
+	// Turns are those in Load in which the flow was on, where it had turns: the others are not its.
+	Turns      []Window `json:"turns,omitempty"`
+	IdleBefore Window   `json:"idle_before"` // no load of ours, before the run
+	IdleAfter  Window   `json:"idle_after"`  // and after it
+	GuardNs    int64    `json:"guard_ns"`    // of load around Load, and of rest before an idle window
+	SkewNs     int64    `json:"skew_ns"`     // by how much the windows can be wrong against the flow's
 
 	// MostDrift is the limit of the run's gate for the drift of idle power, a share: beyond it
 	// figures above idle are marked. Nil: the run has none.
@@ -45,6 +47,10 @@ type Times struct {
 // Add moves all windows to another clock.
 func (t Times) Add(ns int64) Times {
 	t.Load, t.IdleBefore, t.IdleAfter = t.Load.Add(ns), t.IdleBefore.Add(ns), t.IdleAfter.Add(ns)
+	t.Turns = slices.Clone(t.Turns)
+	for i := range t.Turns {
+		t.Turns[i] = t.Turns[i].Add(ns)
+	}
 	return t
 }
 
@@ -108,7 +114,7 @@ type Figure struct {
 func Measure(t Trace, at Times) Figure {
 	f := Figure{Source: t.Info.Name, Scope: t.Info.Scope}
 	t.before, t.after = at.GuardNs, at.GuardNs
-	load, err := t.Sum(at.Load.FromNs, at.Load.ToNs)
+	load, err := t.load(at)
 	if err != nil {
 		f.Why = err.Error()
 		f.Flags = append(f.Flags, FlagMissing)
@@ -157,7 +163,9 @@ func (f *Figure) idle(t Trace, at Times, load mean) (idle mean, r response) {
 		}
 		means, windows = append(means, m), append(windows, w)
 	}
-	r = t.response(at, load, windows, means)
+	if len(at.Turns) == 0 { // else the meter's period was measured
+		r = t.response(at, load, windows, means)
+	}
 	if len(means) < 2 {
 		f.Flags = append(f.Flags, FlagNoIdle)
 	}
@@ -326,7 +334,7 @@ func (f *Figure) metrics(t Trace, load mean, at Times) {
 		if len(t.Info.Channels) < 2 && ch.Place == "" {
 			return
 		}
-		m, err := t.Mean(c, at.Load.FromNs, at.Load.ToNs)
+		m, err := t.loadOf(c, at)
 		if err != nil {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -116,10 +117,10 @@ func TestTimesOf(t *testing.T) {
 	ten := 10.0
 	m := append(at.Metrics(second/4), measure.Metric{Name: metricSkew, Unit: "ns", Value: 1000})
 	got, ok := TimesOf(&ten, m, 100*second-second/4)
-	if !ok || got != at {
+	if !ok || !reflect.DeepEqual(got, at) {
 		t.Errorf("%+v, want %+v", got, at)
 	}
-	if got, ok := TimesOf(&ten, nil, 5); !ok || got != (Times{Load: Window{5, 5 + 10*second}}) {
+	if got, ok := TimesOf(&ten, nil, 5); !ok || !reflect.DeepEqual(got, Times{Load: Window{5, 5 + 10*second}}) {
 		t.Errorf("no power: %+v, %v", got, ok)
 	}
 	if _, ok := TimesOf(nil, nil, 5); ok {

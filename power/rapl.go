@@ -145,7 +145,8 @@ func openRAPL(root string, uncertainty float64, scope Scope, named ...string) (*
 		return nil, &unavailable{fmt.Sprintf("no powercap: %v", err), thisHost().noRAPL()}
 	}
 	r := &rapl{now: counter.Monotonic, info: info{Name: "rapl", Scope: ScopePackage, MinInterval: 10 * time.Millisecond,
-		Uncertainty: uncertainty, Averages: time.Millisecond}}
+		Uncertainty: uncertainty, Averages: time.Millisecond,
+		Quick: true}}
 	var names []string
 	for _, e := range entries {
 		if raplName().MatchString(e.Name()) {

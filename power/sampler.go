@@ -46,6 +46,8 @@ type reader struct {
 	most     int   // samples that are kept
 	opened   int64 // CPU time outside of the thread until sampling began
 	done     chan struct{}
+	quick    bool       // see info.Quick
+	reading  sync.Mutex // of the source
 
 	mu     sync.Mutex
 	trace  Trace
@@ -61,7 +63,7 @@ func Start(sources []Source, interval time.Duration) *Sampler {
 	for _, src := range sources {
 		info := src.Info()
 		r := &reader{src: src, interval: max(interval, info.MinInterval, LeastInterval), limit: readTime,
-			most: mostSamples, done: make(chan struct{})}
+			most: mostSamples, done: make(chan struct{}), quick: info.Quick}
 		r.trace = Trace{Info: info, Interval: r.interval}
 		if sp, ok := src.(spender); ok {
 			r.opened = sp.SpentNs()
@@ -104,6 +106,8 @@ func (r *reader) read(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	r.reading.Lock() // a source is read by one at a time, and readings are in the order of time
+	defer r.reading.Unlock()
 	rctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
 	v := make([]int64, len(r.trace.Info.Channels))

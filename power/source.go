@@ -60,6 +60,8 @@ type info struct {
 	Channels []channel
 	// MinInterval is how often it is worth being asked.
 	MinInterval time.Duration
+	// Quick is a source of counters that tells them at once: it is read at the edges of turns.
+	Quick bool
 	// Uncertainty of a reading is a fraction of it; NaN where nobody says.
 	Uncertainty float64
 	// Averages is over how long the instrument itself averages; 0: not known.

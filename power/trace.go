@@ -25,6 +25,7 @@ type sample struct {
 type Trace struct {
 	Info     info
 	Interval time.Duration // between readings, as asked for
+	Period   time.Duration // between new values, where loads take turns; 0: not measured
 	Samples  []sample      // in order of time
 	Failures []failure     // readings that failed, the newest last
 	Failed   int           // how many since the start

@@ -5,6 +5,7 @@ package profile
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,8 +64,22 @@ func (b *Builder) Add(s *perf.Sample) {
 // FromRecording adds up what was recorded from one time to another, both in CLOCK_MONOTONIC;
 // 0, 0 is all of it, of which nobody says how long it was.
 func FromRecording(r *perf.Recording, fromNs, toNs int64, names Names) (*Profile, error) {
+	of := perf.Span{FromNs: fromNs, ToNs: toNs}
+	if toNs == 0 {
+		of.ToNs = math.MaxInt64
+	}
+	p, err := FromSpans(r, []perf.Span{of}, names)
+	if err == nil {
+		p.WallNs = toNs - fromNs
+	}
+	return p, err
+}
+
+// FromSpans adds up what was recorded in several times, which are in their order: the turns of one
+// of those that take turns.
+func FromSpans(r *perf.Recording, spans []perf.Span, names Names) (*Profile, error) {
 	b := NewBuilder()
-	tally, err := r.Each(fromNs, toNs, func(s *perf.Sample) {
+	tally, err := r.Within(spans, func(s *perf.Sample) {
 		s.Period = whole(s.Period, r.Shares[s.CPU])
 		b.Add(s)
 	})
@@ -72,7 +87,10 @@ func FromRecording(r *perf.Recording, fromNs, toNs int64, names Names) (*Profile
 		return nil, err
 	}
 	p := b.Build(names, r.Event)
-	p.Tally, p.Hz, p.CPUs, p.WallNs = tally, r.Hz, r.CPUs, toNs-fromNs
+	p.Tally, p.Hz, p.CPUs = tally, r.Hz, r.CPUs
+	for _, s := range spans {
+		p.WallNs += s.ToNs - s.FromNs
+	}
 	p.Threads, p.Share, p.RanNs = r.Threads, r.Share, r.RanNs
 	return p, nil
 }

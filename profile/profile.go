@@ -219,6 +219,8 @@ func (p *Profile) Check(busyNs float64) error {
 var Metrics = []measure.MetricDoc{
 	{Names: "profile_samples profile_lost_samples", Units: "1", Source: "perf",
 		Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
+	{Names: "profile_between_turns_samples", Units: "1", Source: "perf",
+		Meaning: "of a window with turns, idle ones too: taken in nobody's turn, and so in no profile"},
 	{Names: "profile_sampled_busy_cores", Units: "cores", Source: "perf",
 		Meaning: "how busy the CPUs were by the samples; by cycles where their speed is known"},
 	{Names: "profile_reader_cores", Units: "cores", Source: "sampler",

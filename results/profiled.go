@@ -14,6 +14,8 @@ type Profiled struct {
 	// SampledBusyCores is how busy the CPUs were by the samples alone; nil: cycles of CPUs at an
 	// unknown speed do not tell.
 	SampledBusyCores *float64 `json:"sampled_busy_cores,omitempty"`
+	// Between are those of a window with turns that were taken in nobody's: they are in no profile.
+	Between *float64 `json:"between_turns_samples,omitempty"`
 	// ReaderCores is what it took to empty the samples' rings; what samples themselves take is
 	// part of what they interrupt.
 	ReaderCores *float64 `json:"reader_cores,omitempty"`
@@ -61,6 +63,7 @@ func (p *Profiled) rows() (out []measure.Metric) {
 	add := func(name, unit string, v *float64) { from(profileSource+" "+p.Event, name, unit, v) }
 	add("samples", "1", p.Samples)
 	add("lost_samples", "1", p.Lost)
+	add("between_turns_samples", "1", p.Between)
 	add("sampled_busy_cores", "cores", p.SampledBusyCores)
 	from("sampler", "reader_cores", "cores", p.ReaderCores)
 	from(p.WireSource, "wire_packets", "packets", p.WirePackets)

@@ -294,12 +294,16 @@ func (a *agent) open(req wire.Request) (any, error) {
 	if a.ends == nil {
 		a.ends = map[int]*heldEnd{}
 	}
+	if s.Shares && a.power != nil {
+		end.OnEdge = a.power.Now
+	}
 	a.ends[s.End] = &heldEnd{End: end}
 	a.look(s)
+	opened := wire.Opened{ReadsNs: end.ReadsNs()}
 	if s.Role == stream.RX {
-		return wire.Opened{Addr: end.Addr().String()}, nil
+		opened.Addr = end.Addr().String()
 	}
-	return wire.Opened{}, nil
+	return opened, nil
 }
 
 // startRun answers when the run has ended.

@@ -29,7 +29,14 @@ func (a *agent) startPower(req wire.Request) (any, error) {
 		i := s.Info()
 		out = append(out, wire.PowerSource{Name: i.Name, Scope: i.Scope, Device: i.Says()})
 	}
-	a.power = power.Start(sources, time.Duration(p.IntervalMs)*time.Millisecond)
+	start := power.Start
+	if p.Turns {
+		start = power.StartTurns
+	}
+	a.power = start(sources, time.Duration(p.IntervalMs)*time.Millisecond)
+	for i, period := range a.power.Periods() {
+		out[i].PeriodNs = period.Nanoseconds()
+	}
 	return out, nil
 }
 

@@ -40,6 +40,10 @@ type End struct {
 	probes    *probes
 	profiler  *profiler
 	meters    heldMeters
+	// OnEdge is called when the flow is at its pace in a turn, and at the turn's end; nil: nobody
+	// is.
+	OnEdge  func()
+	readsNs int64 // what reading the probes takes at an edge of a turn
 
 	workers   []*worker // in the order in which they were begun
 	attaching sync.Mutex
@@ -172,10 +176,21 @@ func (e *End) open() (err error) {
 			return e.named(w.first(), err)
 		}
 	}
+	e.readsNs = e.probes.takes(e.spec).Nanoseconds()
 	m := openMeters(e.spec)
 	e.meters.hold(m)
 	return m.fitTurns(e.spec)
 }
+
+// edge tells who measures power that a part of a turn begins or ends.
+func (e *End) edge() {
+	if e.OnEdge != nil {
+		e.OnEdge()
+	}
+}
+
+// ReadsNs returns how long an end with turns has to be given to read its probes at an edge of one.
+func (e *End) ReadsNs() int64 { return min(e.readsNs, wire.MostReads.Nanoseconds()) }
 
 // Addr returns the data port's address, of a receiving end.
 func (e *End) Addr() net.Addr { return e.port.Addr() }

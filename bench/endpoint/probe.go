@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -26,6 +25,8 @@ type probes struct {
 	bpf.Probes
 	port  uint16 // the data port
 	whole wholeFlow
+	held  *heldProbes // of an end with turns: what it shares with others
+	tids  []int       // of its flows' threads, with turns
 }
 
 // probeReading is what the probes had counted at an edge of the window.
@@ -68,13 +69,13 @@ func (p *probes) open(e *End) error {
 	if err != nil {
 		return err
 	}
+	if e.spec.Shares {
+		return p.openShared(e, inode)
+	}
 	for _, name := range programs(&e.spec.Cell) {
 		switch {
 		case name == "latency" && e.spec.Role == stream.RX:
-			port := e.port.Addr().(*net.TCPAddr).Port
-			p.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode,
-				LocalPort: uint16(port)},
-				Sample: cmp.Or(e.spec.Cell.ProbeSample, plan.DefaultProbeSample)})
+			p.Latency, err = bpf.OpenLatency(latencyOptions(e, inode))
 		case name == "syscalls":
 			p.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
 		case name == "zc":
@@ -123,36 +124,34 @@ func (p *probes) read(end bool) (r probeReading) {
 	return r
 }
 
-// figures computes what the probes saw in the window, which moved bytes of payload.
-func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes, warnings []string) {
+// figures computes what the probes saw while bytes of payload moved.
+func (p *probes) figures(seen *probeSeen, bytes uint64) (f *results.Probes, warnings []string) {
 	if p == nil {
 		return nil, nil
 	}
-	if err := errors.Join(from.err, to.err); err != nil {
-		return nil, []string{"no probe figures: " + err.Error()}
+	if seen.err != nil {
+		return nil, []string{"no probe figures: " + seen.err.Error()}
 	}
-	f = &results.Probes{Calls: callFigures(bpf.SubCalls(to.calls, from.calls), time.Duration(to.atNs-from.atNs), bytes)}
-	for i, s := range to.latency {
-		h := s.Hist.Sub(&from.latency[i].Hist)
-		if stage, ok := stageFigures(s.Stage, p.hooks(s.Stage), &h); ok {
+	f = &results.Probes{Calls: callFigures(seen.calls, time.Duration(seen.wallNs), bytes)}
+	for _, s := range seen.latency {
+		if stage, ok := stageFigures(s.Stage, p.hooks(s.Stage), &s.Hist); ok {
 			f.Stages = append(f.Stages, stage)
 		}
 	}
 	if len(f.Stages) > 0 {
 		f.Sample, f.T0 = p.Latency.Sample, p.Latency.T0
 	}
-	for i, c := range to.counts {
-		f.Counters = append(f.Counters, results.Counter{Name: c.Name, Unit: c.Unit,
-			Value: new(float64(c.Value - from.counts[i].Value))})
+	for _, c := range seen.counts {
+		f.Counters = append(f.Counters, results.Counter{Name: c.Name, Unit: c.Unit, Value: new(float64(c.Value))})
 	}
 	warnings = p.absent()
 	if p.Drops != nil {
 		var warning string
-		if f.Drops, warning = dropFigures(p.Drops, from.drops, to.drops, p.port); warning != "" {
+		if f.Drops, warning = dropFigures(p.Drops, seen.drops, seen.counted, p.port); warning != "" {
 			warnings = append(warnings, warning)
 		}
 	}
-	if n := to.missed - from.missed; n > 0 {
+	if n := seen.missed; n > 0 {
 		warnings = append(warnings, fmt.Sprintf("the kernel skipped %d probe runs that had interrupted themselves", n))
 	}
 	return f, warnings
@@ -215,8 +214,15 @@ func callFigures(calls []bpf.Call, wall time.Duration, bytes uint64) (out []resu
 
 // close detaches everything.
 func (p *probes) close() error {
-	if p == nil {
+	switch {
+	case p == nil:
 		return nil
+	case p.held == nil:
+		return p.Close()
 	}
-	return p.Close()
+	var err error
+	if p.Drops != nil {
+		err = p.Drops.Close()
+	}
+	return errors.Join(err, probing.close(p.held))
 }

@@ -48,13 +48,13 @@ func dataPort(s wire.EndSpec, port stream.Listener) uint16 {
 	return a.Port()
 }
 
-// dropFigures computes the drops of a window; port is the flow's.
-func dropFigures(d *bpf.Drops, from, to dropReading, port uint16) (*results.Drops, string) {
-	t, err := d.Named(to.seen.Sub(from.seen))
+// dropFigures computes the drops of a window, or of turns; port is the flow's.
+func dropFigures(d *bpf.Drops, seen bpf.DropReading, counted []ledger.Counted, port uint16) (*results.Drops, string) {
+	t, err := d.Named(seen)
 	if err != nil {
 		return nil, "drops without names: " + err.Error()
 	}
-	return dropTable(t, ledger.Between(from.counted, to.counted), port), t.Warning
+	return dropTable(t, counted, port), t.Warning
 }
 
 // dropTable joins the rows of a reason and a function, and holds them against the counters.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -23,12 +24,57 @@ import (
 )
 
 // profiler samples the measured CPUs while a run's flows flow. Nil: the cell asks for no profile.
+// Ends that have turns share one: a sample belongs to the end in whose turn it was taken.
 type profiler struct {
 	sampler *perf.Sampler
 	names   *symbol.Namer
+	key     string // by which ends share it; "": nobody does
+	ends    int
+
+	mu      sync.Mutex
 	at      time.Time
 	running bool
-	reader  float64 // cores that emptying the rings took
+	rec     *perf.Recording // once it was stopped
+	err     error           // of that
+	reader  float64         // cores that emptying the rings took
+	turns   []perf.Span     // of all ends, in their order
+}
+
+// sharedProfilers are those of an agent whose ends have turns.
+type sharedProfilers struct {
+	mu  sync.Mutex
+	all map[string]*profiler
+}
+
+var profiling sharedProfilers
+
+// share returns the one that is open, or opens it.
+func (s *sharedProfilers) share(key string, open func() (*profiler, error)) (*profiler, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.all[key]; p != nil {
+		p.ends++
+		return p, nil
+	}
+	p, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if s.all == nil {
+		s.all = map[string]*profiler{}
+	}
+	p.key, p.ends, s.all[key] = key, 1, p
+	return p, nil
+}
+
+// last reports whether no end needs it any more.
+func (s *sharedProfilers) last(p *profiler) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.ends--; p.ends == 0 {
+		delete(s.all, p.key)
+	}
+	return p.ends == 0
 }
 
 // Memory set aside for samples: for two minutes of each CPU, and at most what a host spares.
@@ -36,6 +82,8 @@ const (
 	profileBytesOfCPU = 32 << 20
 	profileBytes      = 64 << 20
 	mostProfileBytes  = 2 << 30
+	// profileOfTurns is by how much longer the starts of cells that take turns are.
+	profileOfTurns = 4
 )
 
 // openProfiler asks for the events and reads the kernel's symbols, before anything flows.
@@ -50,10 +98,18 @@ func openProfiler(s wire.EndSpec) (*profiler, error) {
 			return nil, err
 		}
 	}
-	p := &profiler{}
+	bytes := profileBytesOfCPU * len(cpus)
+	if !s.Shares {
+		return newProfiler(cpus, bytes)
+	}
+	return profiling.share(fmt.Sprint(cpus),
+		func() (*profiler, error) { return newProfiler(cpus, profileOfTurns*bytes) })
+}
+
+func newProfiler(cpus []int, bytes int) (p *profiler, err error) {
+	p = &profiler{}
 	if p.names, err = symbol.New(); err == nil {
-		p.sampler, err = perf.Open(perf.Options{CPUs: cpus, Bytes: min(profileBytes+profileBytesOfCPU*len(cpus),
-			mostProfileBytes)})
+		p.sampler, err = perf.Open(perf.Options{CPUs: cpus, Bytes: min(profileBytes+bytes, mostProfileBytes)})
 	}
 	if err != nil {
 		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err,
@@ -62,10 +118,25 @@ func openProfiler(s wire.EndSpec) (*profiler, error) {
 	return p, nil
 }
 
+// turn notes that an end had a turn.
+func (p *profiler) turn(of perf.Span) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turns = append(p.turns, of)
+}
+
 // start begins to sample; what comes before the window is left out later.
 func (p *profiler) start() error {
 	if p == nil {
 		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running || p.rec != nil {
+		return nil // another end has
 	}
 	p.at = time.Now()
 	err := p.sampler.Start()
@@ -75,24 +146,46 @@ func (p *profiler) start() error {
 
 // close frees everything.
 func (p *profiler) close() error {
-	if p == nil {
+	if p == nil || p.key != "" && !profiling.last(p) {
 		return nil
 	}
 	return p.sampler.Close()
 }
 
-// take ends sampling and returns the profile of the window.
-func (p *profiler) take(fromNs, toNs int64) (*profile.Profile, error) {
-	if !p.running {
+// take ends sampling, unless another end has, whose turns were over at the same time, and returns
+// the profile of some spans.
+func (p *profiler) take(spans []perf.Span) (*profile.Profile, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running {
+		p.running = false
+		if p.rec, p.err = p.sampler.Stop(); p.rec != nil {
+			p.reader = p.rec.Spent.Seconds() / max(time.Since(p.at).Seconds(), 1e-3)
+		}
+	}
+	switch {
+	case p.err != nil:
+		return nil, p.err
+	case p.rec == nil:
 		return nil, errors.New("sampling had not begun")
 	}
-	p.running = false
-	r, err := p.sampler.Stop()
-	if err != nil {
-		return nil, err
+	return profile.FromSpans(p.rec, spans, p.names)
+}
+
+// between counts the samples of a window that were taken in nobody's turn.
+func (p *profiler) between(window perf.Span) (n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rec == nil || len(p.turns) == 0 {
+		return 0
 	}
-	p.reader = r.Spent.Seconds() / max(time.Since(p.at).Seconds(), 1e-3)
-	return profile.FromRecording(r, fromNs, toNs, p.names)
+	none := func(*perf.Sample) {}
+	all, err := p.rec.Within([]perf.Span{window}, none)
+	of, err2 := p.rec.Within(p.turns, none)
+	if err != nil || err2 != nil || of.Samples > all.Samples {
+		return 0
+	}
+	return all.Samples - of.Samples
 }
 
 // profiled adds the profile of the window, and what it comes to per kB and per packet.
@@ -101,7 +194,8 @@ func (r *run) profiled(res *wire.EndResult) {
 	if p == nil || !r.from.taken || !r.to.taken {
 		return
 	}
-	got, err := p.take(r.from.atNs, r.to.atNs)
+	window := perf.Span{FromNs: r.from.atNs, ToNs: r.to.atNs}
+	got, err := p.take(r.turns.spansOr(window))
 	if err != nil {
 		res.Warnings = append(res.Warnings, "no profile: "+err.Error())
 		return
@@ -131,6 +225,12 @@ func (r *run) profiled(res *wire.EndResult) {
 	}
 	h.Probes.Profile = profileFigures(got, busyNs, h)
 	h.Probes.Profile.ReaderCores = &p.reader
+	if r.turns != nil {
+		h.Probes.Profile.Between = new(float64(p.between(window)))
+		if c := h.Probes.Profile.SampledBusyCores; c != nil && h.DurationS != nil && *h.DurationS > 0 {
+			*c *= float64(got.WallNs) / 1e9 / *h.DurationS // see [turnReader.scale]
+		}
+	}
 	var b bytes.Buffer
 	if err := got.Pprof(busyNs, p.at).Write(&b); err != nil {
 		res.Warnings = append(res.Warnings, "the profile cannot be written: "+err.Error())

@@ -299,13 +299,21 @@ func (r *run) host() results.Host {
 	r.placed(&h, change)
 	r.fillFlow(&h, change)
 	r.turns.scale(&h, change.CPU.WallS)
-	h.Probes, warn = r.end.probes.figures(r.from.probe, r.to.probe, *h.Bytes)
+	h.Probes, warn = r.end.probes.figures(r.seen(), *h.Bytes)
 	r.warnings = append(r.warnings, warn...)
 	r.addSegments(&h)
 	if h.Probes != nil && drawn != nil {
 		h.Probes.Flow, h.Probes.FlowCores = thinFlow(h.Series), drawn
 	}
 	return h
+}
+
+// seen returns what the probes saw in the window, or in the turns that count.
+func (r *run) seen() *probeSeen {
+	if r.turns != nil {
+		return &r.turns.probed
+	}
+	return new(seenBetween(&r.from.probe, &r.to.probe))
 }
 
 // ofInterface computes what is counted of the interface and the whole host. Of an end with turns

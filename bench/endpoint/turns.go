@@ -3,8 +3,10 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +20,8 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -46,8 +50,11 @@ type turnReader struct {
 	drained []int64 // of each turn: after how long it was at rest
 	ofTurns bool    // the interface is read in each turn
 
-	samples turnSamples
-	sums    map[string]*tally.Sum // by area
+	samples  turnSamples
+	probed   probeSeen             // in the turns that count
+	probesNs int64                 // what reading the probes took before turns
+	spans    []perf.Span           // which these are, as the profile has them
+	sums     map[string]*tally.Sum // by area
 	// untold books the turns that are left out only because tasks do not tell who had the CPUs.
 	untold []func()
 }
@@ -66,6 +73,7 @@ func (r *run) startTurns(ctx context.Context) {
 	for _, w := range r.end.workers {
 		tids = append(tids, w.tid)
 	}
+	r.end.probes.flows(tids)
 	c := counter.TurnConfig{Threads: tids, CPUs: r.end.spec.MeasureCPUs, Tasks: r.turnTasks(),
 		Within: wire.TurnReads / 2}
 	if t.ofTurns = countsNow(r.end.spec.Dev, r.tally.Device()); t.ofTurns {
@@ -103,6 +111,7 @@ func (t *turnReader) read(ctx context.Context) {
 	// Not of real time (SCHED_FIFO), which is in time beside any load: where a thread of the Go
 	// runtime waits for another by yielding its CPU (osyield), such a one keeps it from that.
 	defer hurry()()
+	defer t.run.end.probes.leaveOut()()
 	if t.err != nil {
 		return
 	}
@@ -128,6 +137,8 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 	if err := t.napUntil(ctx, at-t.sch.LeadNs); err != nil {
 		return err
 	}
+	probed := t.run.end.probes.beginTurn()
+	t.probesNs += probed.tookNs
 	missed := t.cpu.Missed()
 	before, err := t.cpu.Read(false)
 	if err != nil {
@@ -149,15 +160,27 @@ func (t *turnReader) turn(ctx context.Context, at int64) error {
 		return err
 	}
 	missed = t.cpu.Missed() - missed
+	seen, late := t.run.end.probes.endTurn()
+	endNs := monotonic()
+	if late {
+		endNs = math.MaxInt64
+	}
+	span := perf.Span{FromNs: before.AtNs, ToNs: after.AtNs}
+	t.run.end.profiler.turn(span)
 	crowd := reading.othersBytes(t) - others
 	untold := missed > 0 || before.Torn() || after.Torn()
-	if t.counts(at, began, after.AtNs, after.EndNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
+	if t.counts(at, began, after.AtNs, endNs, pace.late, crowd, sum(to).Bytes-sum(from).Bytes) {
 		t.book(untold, func() {
 			t.samples.add(sample{atNs: pace.toNs, bytes: sum(to).Bytes, paceNs: pace.ns, paced: pace.bytes,
 				whole: whole - sum(from).Bytes})
 			t.res.PaceNs, t.res.Paced = t.res.PaceNs+pace.ns, t.res.Paced+pace.bytes
 			t.whole += whole - sum(from).Bytes
 			t.sum.Add(t.cpu, before, after)
+			t.probed.add(new(seenBetween(&probed, &seen)))
+			t.spans = append(t.spans, span)
+			if t.run.end.OnEdge != nil {
+				t.res.PaceAt = append(t.res.PaceAt, pace.at)
+			}
 			t.sum.Missed += missed
 			t.keep(from, to)
 			t.cpu.Done(before, after)
@@ -230,6 +253,7 @@ func (t *turnReader) keep(from, to []stream.Counters) {
 type paced struct {
 	ns    int64
 	toNs  int64
+	at    power.Window
 	bytes uint64
 	late  bool // its edges were read so
 }
@@ -242,9 +266,11 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 		return p, err
 	}
 	from, fromNs := t.read1()
+	t.run.end.edge()
 	watch := t.watch()
 	off, late := at+t.sch.OnNs, min(lateRead.Nanoseconds(), (t.sch.OnNs-t.sch.SettleNs)/4)
 	err = t.napUntil(ctx, off-late)
+	t.run.end.edge()
 	to, toNs := t.read1()
 	t.looked(watch)
 	t.run.tcp.Draw()
@@ -252,7 +278,8 @@ func (t *turnReader) atPace(ctx context.Context, at int64, began uint64) (p pace
 		t.res.Unsettled++
 	}
 	half := off - (t.sch.OnNs-t.sch.SettleNs)/2
-	return paced{toNs - fromNs, toNs, to - from, fromNs > half || toNs > off+late/4}, err
+	return paced{toNs - fromNs, toNs, power.Window{FromNs: fromNs, ToNs: toNs}, to - from,
+		fromNs > half || toNs > off+late/4}, err
 }
 
 // drainLook is how often the flow is looked at while what is under way arrives.
@@ -432,11 +459,25 @@ func (t *turnReader) metrics() []measure.Metric {
 			measure.Metric{Name: "turns_reader_cores", Unit: "cores", Value: t.sum.ReaderCores(),
 				Source: "CLOCK_THREAD_CPUTIME_ID"})
 	}
+	if t.probesNs > 0 {
+		out = append(out, measure.Metric{Name: "turns_probes_read_us", Unit: "us",
+			Value: float64(t.probesNs) / 1e3 / float64(max(t.res.Turns, 1)), Source: "CLOCK_MONOTONIC"})
+	}
 	if t.buffer > 0 {
 		out = append(out, measure.Metric{Name: "turns_receive_buffer_bytes", Unit: "bytes", Value: float64(t.buffer),
 			Source: "SO_RCVBUF"})
 	}
 	return out
+}
+
+// spansOr returns the turns that count; of an end that has none, its window.
+func (t *turnReader) spansOr(window perf.Span) []perf.Span {
+	if t == nil {
+		return []perf.Span{window}
+	}
+	// Some are booked late.
+	slices.SortFunc(t.spans, func(a, b perf.Span) int { return cmp.Compare(a.FromNs, b.FromNs) })
+	return t.spans
 }
 
 // result returns what was read; nil: there were no turns.
@@ -447,6 +488,7 @@ func (t *turnReader) result() *wire.TurnsResult {
 	res := t.res
 	if res.Turns > 0 {
 		res.MeanNs = t.sum.WallNs() / int64(max(res.Turns-res.LeftOut, 1))
+		slices.SortFunc(res.PaceAt, func(a, b power.Window) int { return cmp.Compare(a.FromNs, b.FromNs) })
 		all := slices.Sorted(slices.Values(t.drained))
 		res.DrainedNs = all[len(all)*9/10]
 	}

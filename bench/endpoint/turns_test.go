@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestTurnsThatCount(t *testing.T) {
 		}
 	}
 	want := wire.TurnsResult{Turns: 9, LeftOut: 6, Missed: 2, LateCPU: 4, Crowded: 1}
-	if r.res != want || r.res.Check() != nil {
+	if !reflect.DeepEqual(r.res, want) || r.res.Check() != nil {
 		t.Errorf("%+v, want %+v", r.res, want)
 	}
 	if m := r.metrics(); len(m) != 1 || m[0].Value != 6 {
@@ -125,7 +126,7 @@ func TestRateOfWholeTurns(t *testing.T) {
 		if want.Paced, want.PaceNs = bytes, x.ns; x.wholeTurns {
 			want.Paced, want.PaceNs = x.whole, 40*24*ms
 		}
-		if r.res != want {
+		if !reflect.DeepEqual(r.res, want) {
 			t.Errorf("%+v: %+v", x, r.res)
 		}
 	}

@@ -34,6 +34,9 @@ type Host struct {
 	// OffsetNs is the agent's CLOCK_MONOTONIC minus the controller's, known to
 	// within UncertaintyNs (half the fastest round trip).
 	OffsetNs, UncertaintyNs int64
+	// Start is how long it took the last time until the agent was there, without what was copied
+	// there before.
+	Start time.Duration
 
 	syncedNs, syncedBound int64 // when the offset was measured, and how well
 
@@ -103,7 +106,9 @@ func (h *Host) connect(ctx context.Context) error {
 		return fmt.Errorf("host %s: start the agent: %w", h.Spec.Name, err)
 	}
 	h.link.Store(h.newLink(p))
-	return h.orEnd(h.hello(ctx, h.opt))
+	err = h.orEnd(h.hello(ctx, h.opt))
+	h.Start = time.Since(p.begun)
+	return err
 }
 
 // orEnd ends an agent with which err befell.

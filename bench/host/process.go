@@ -29,6 +29,7 @@ type process struct {
 	stderr *tail
 	wait   func() error // for its end
 	kill   func()       // ends it, and what it has started
+	begun  time.Time
 
 	// On a far host: this program, and the one of the same build that runs there.
 	own, prog program
@@ -52,6 +53,7 @@ func startProcess(cmd *exec.Cmd, start func(*exec.Cmd) error) (*process, error) 
 	if err != nil {
 		return nil, err
 	}
+	p.begun = time.Now()
 	if err := start(cmd); err != nil {
 		return nil, err
 	}

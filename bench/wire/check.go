@@ -166,6 +166,9 @@ func checkDev(name string) error {
 
 // Check refuses a port that is none.
 func (o *Opened) Check() error {
+	if o.ReadsNs < 0 || o.ReadsNs > MostReads.Nanoseconds() {
+		return fmt.Errorf("%d ns to read the probes", o.ReadsNs)
+	}
 	if o.Addr == "" {
 		return nil
 	}
@@ -179,6 +182,9 @@ func (o *Opened) Check() error {
 func (s *PowerSource) Check() error {
 	if s.Name == "" {
 		return errors.New("a source without a name")
+	}
+	if s.PeriodNs < 0 || s.PeriodNs > mostNs {
+		return fmt.Errorf("source %s has a new value every %d ns", s.Name, s.PeriodNs)
 	}
 	return checkScope(string(s.Scope))
 }

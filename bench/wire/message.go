@@ -324,6 +324,9 @@ func (s *EndSpec) Mode() string { return s.Cell.Mode(s.Role) }
 // Opened is an end that is ready.
 type Opened struct {
 	Addr string `json:"addr,omitempty"` // RX: the data port
+	// ReadsNs is how long an end with turns has to be given beside [TurnReads], on each side of a
+	// turn, to read its probes.
+	ReadsNs int64 `json:"reads_ns,omitempty"`
 }
 
 // Schedule is when things happen, on the agent's CLOCK_MONOTONIC in

@@ -19,6 +19,7 @@ type PowerStart struct {
 	Sources    []power.Spec `json:"sources,omitempty"`
 	Auto       bool         `json:"auto,omitempty"` // and all that are there
 	IntervalMs int          `json:"interval_ms"`
+	Turns      bool         `json:"turns,omitempty"` // measure how often each source has a new value
 }
 
 // PowerSource is a source that is being read.
@@ -26,6 +27,8 @@ type PowerSource struct {
 	Name   string      `json:"name"`
 	Scope  power.Scope `json:"scope"`
 	Device string      `json:"device,omitempty"`
+	// PeriodNs is how often it has a new value, if that was asked for; 0: it did not show.
+	PeriodNs int64 `json:"period_ns,omitempty"`
 }
 
 // PowerRead asks for a run's figures; its times are on the agent's

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -21,6 +22,9 @@ const TurnsNeed = "net.ipv4.tcp_slow_start_after_idle"
 
 // TurnReads is how long an end has before a turn to read the counters, and as long after it.
 const TurnReads = 2 * time.Millisecond
+
+// MostReads is how long reading probes at an edge of a turn may take.
+const MostReads = time.Second
 
 // EndRef names one of an agent's ends; without it the parameters are of end 0.
 type EndRef struct {
@@ -79,6 +83,9 @@ type TurnsResult struct {
 	// ten turns; those in which it had not by DrainNs count as twice that.
 	DrainedNs int64 `json:"drained_ns"`
 	MeanNs    int64 `json:"mean_ns"` // from rest to rest, a turn that counts
+	// PaceAt are the parts at pace of the turns that count, in their order, where power is
+	// measured.
+	PaceAt []power.Window `json:"pace_at,omitempty"`
 }
 
 // Check refuses what no turns come to.
@@ -129,7 +136,16 @@ func (s *Schedule) CheckTurns(r *EndResult) error {
 			return fmt.Errorf("series %q has %d points, of %d turns", x.Name, len(x.T), n)
 		}
 	}
+	at := s.FromNs
+	for _, w := range t.PaceAt {
+		if w.FromNs < at || w.ToNs < w.FromNs || w.ToNs > s.ToNs {
+			return fmt.Errorf("a turn from %d to %d ns, in a window from %d to %d", w.FromNs, w.ToNs, s.FromNs, s.ToNs)
+		}
+		at = w.ToNs
+	}
 	switch {
+	case len(t.PaceAt) > t.Turns-t.LeftOut:
+		return fmt.Errorf("the times of %d turns, of %d that count", len(t.PaceAt), t.Turns-t.LeftOut)
 	case t.Turns > n || ok && t.Turns != n:
 		return fmt.Errorf("%d turns instead of %d", t.Turns, n)
 	case t.PaceNs > int64(t.Turns-t.LeftOut)*asked.OnNs:

@@ -21,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -200,21 +201,27 @@ const (
 
 // table prints a line for each change.
 func (c *counters) table(d *tally.Diff, shown []tally.Change) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %.2f s", time.Now().Format(time.TimeOnly), d.Seconds)
+	b := screen.NewWriter(c.out)
+	fmt.Fprintf(b, "%s, %.2f s", time.Now().Format(time.TimeOnly), d.Seconds)
 	if c.flags.dev != "" {
-		fmt.Fprintf(&b, ", %s", plaintext.Line(c.flags.dev))
+		fmt.Fprintf(b, ", %s", plaintext.Line(c.flags.dev))
 	}
 	if d.Gone+d.New > 0 {
-		fmt.Fprintf(&b, ", %d counters appeared, %d disappeared", d.New, d.Gone)
+		fmt.Fprintf(b, ", %d counters appeared, %d disappeared", d.New, d.Gone)
 	}
 	cut := max(len(shown)-mostLines, 0)
 	shown = shown[:len(shown)-cut]
+	name := plaintext.Line
+	if b.Columns() == 0 {
+		name = shortName
+	}
 	width := len("counter")
 	for _, x := range shown {
-		width = max(width, utf8.RuneCountInString(shortName(x.Name)))
+		width = max(width, utf8.RuneCountInString(name(x.Name)))
 	}
-	fmt.Fprintf(&b, "\n%-10s %-*s %16s %16s unit\n", "area", width, "counter", "delta", "per second")
+	b.WriteByte('\n')
+	t := screen.Formatted(fmt.Sprintf("%%-10s %%-%ds %%16s %%16s %%-s", width))
+	t.Head("area", "counter", "delta", "per second", "unit")
 	for _, x := range shown {
 		rate, tail := strconv.FormatFloat(float64(x.Delta)/d.Seconds, 'f', 1, 64), []string{}
 		if x.Unit != "1" { // a plain number
@@ -226,16 +233,14 @@ func (c *counters) table(d *tally.Diff, shown []tally.Change) error {
 		if x.Flag != "" {
 			rate, tail = "", append(tail, x.Flag)
 		}
-		l := fmt.Sprintf("%-10s %-*s %16d %16s %s", x.Area, width, shortName(x.Name), x.Delta, rate,
-			strings.Join(tail, ", "))
-		fmt.Fprintln(&b, strings.TrimRight(l, " "))
+		t.Row(x.Area, name(x.Name), fmt.Sprint(x.Delta), rate, strings.Join(tail, ", "))
 	}
+	t.Write(b)
 	if cut > 0 {
-		fmt.Fprintf(&b, "and %d more: --json has them\n", cut)
+		fmt.Fprintf(b, "and %d more: --json has them\n", cut)
 	}
 	b.WriteByte('\n')
-	_, err := io.WriteString(c.out, b.String())
-	return err
+	return b.Flush()
 }
 
 // shortName cuts a counter's name for a table: a driver may have made it of anything.

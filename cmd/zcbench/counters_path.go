@@ -8,14 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -318,68 +319,60 @@ func (x *follower) show(d *hops.Diff, warning string) error {
 	if x.flags.json {
 		return json.NewEncoder(x.out).Encode(o)
 	}
-	var b, rows strings.Builder
-	fmt.Fprintf(&b, "%s, %.2f s\n", time.Now().Format(time.TimeOnly), o.Seconds)
-	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "interface\trx packets/s\ttx packets/s\trx kB/s\ttx kB/s")
+	b := screen.NewWriter(x.out)
+	fmt.Fprintf(b, "%s, %.2f s\n", time.Now().Format(time.TimeOnly), o.Seconds)
+	t := screen.Aligned("<<<<<")
+	t.Head("interface", "rx packets/s", "tx packets/s", "rx kB/s", "tx kB/s")
 	for _, h := range o.Hops {
 		if h.Reset {
-			fmt.Fprintf(w, "%s\t\t\t\t\n", h.Dev)
+			t.Row(h.Dev, "", "", "", "")
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%.1f\n", h.Dev, h.RxPacketsPerSecond, h.TxPacketsPerSecond,
-			h.RxBytesPerSecond/1e3, h.TxBytesPerSecond/1e3)
+		row := []string{h.Dev}
+		for _, v := range []float64{h.RxPacketsPerSecond, h.TxPacketsPerSecond, h.RxBytesPerSecond / 1e3,
+			h.TxBytesPerSecond / 1e3} {
+			row = append(row, strconv.FormatFloat(v, 'f', 1, 64))
+		}
+		t.Row(row...)
 	}
-	w.Flush()
-	for row := range strings.Lines(rows.String()) {
-		fmt.Fprintln(&b, strings.TrimRight(row, " \n"))
-	}
+	t.Write(b)
 	b.WriteByte('\n')
-	between(&b, o.Crossings)
+	between(b, o.Crossings)
 	for _, e := range o.Ends {
-		fmt.Fprintf(&b, "%s, %s:\n", e.Dev, map[string]string{"tx": "not sent", "rx": "received, not passed on"}[e.Way])
+		fmt.Fprintf(b, "%s, %s:\n", e.Dev, map[string]string{"tx": "not sent", "rx": "received, not passed on"}[e.Way])
 		for _, word := range by(e.Told, e.Seen, 0) {
-			fmt.Fprintf(&b, "    %s\n", word)
+			screen.Line(b, "    ", "      ", word)
 		}
 	}
 	if o.Warning != "" {
-		fmt.Fprintln(&b, o.Warning)
+		screen.Line(b, "", "  ", o.Warning)
 	}
 	b.WriteByte('\n')
-	_, err := io.WriteString(x.out, b.String())
-	return err
+	return b.Flush()
 }
 
 // between writes the table of neighbours. What explains a loss has lines of its own.
-func between(b *strings.Builder, all []crossingOutput) {
-	var rows strings.Builder
-	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "between\tpackets\tarrived\tlost\tshare")
+func between(w io.Writer, all []crossingOutput) {
+	t := screen.Aligned("<<<<<")
+	t.Head("between", "packets", "arrived", "lost", "share")
 	for i := range all {
-		all[i].line(w)
-	}
-	w.Flush()
-	for i, row := range strings.Split(strings.TrimRight(rows.String(), "\n"), "\n") {
-		fmt.Fprintln(b, strings.TrimRight(row, " "))
-		if i == 0 {
-			continue
-		}
-		for _, word := range all[i-1].remarks() {
-			fmt.Fprintf(b, "    %s\n", word)
+		t.Row(all[i].cells()...)
+		for _, word := range all[i].remarks() {
+			t.Line("    ", "      ", word)
 		}
 	}
+	t.Write(w)
 }
 
-func (c *crossingOutput) line(w io.Writer) {
-	share := ""
+func (c *crossingOutput) cells() []string {
+	where, share := fmt.Sprintf("%s %s -> %s %s", c.From, c.Left, c.To, c.Came), ""
 	if c.Sent > 0 && c.Lost > 0 {
 		share = fmt.Sprintf("%.2f %%", 100*float64(c.Lost)/float64(c.Sent))
 	}
 	if c.Reset {
-		fmt.Fprintf(w, "%s %s -> %s %s\t\t\t\t\n", c.From, c.Left, c.To, c.Came)
-		return
+		return []string{where, "", "", "", ""}
 	}
-	fmt.Fprintf(w, "%s %s -> %s %s\t%d\t%d\t%d\t%s\n", c.From, c.Left, c.To, c.Came, c.Sent, c.Arrived, c.Lost, share)
+	return []string{where, fmt.Sprint(c.Sent), fmt.Sprint(c.Arrived), fmt.Sprint(c.Lost), share}
 }
 
 // remarks lists what there is to say about a crossing: what lost packets, one per line.

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -60,6 +61,7 @@ func TestCountersPathTable(t *testing.T) {
 	}
 	got := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d`).ReplaceAll(b.Bytes(), []byte("HH:MM:SS"))
 	golden(t, "counters-path.golden", got)
+	fitsAll(t, "counters of a path", func(w io.Writer) error { x.out = w; return x.show(&d, "places have no names") })
 	if bytes.ContainsAny(got, "\x1b\x07") {
 		t.Errorf("%q", got)
 	}

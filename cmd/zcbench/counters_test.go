@@ -48,6 +48,9 @@ func TestCountersTable(t *testing.T) {
 		if err := (&counters{flags: &f, out: &b}).show(&d, &tally.Reading{}); err != nil {
 			t.Fatal(err)
 		}
+		fitsAll(t, "counters", func(w io.Writer) error {
+			return (&counters{flags: &f, out: w}).show(&d, &tally.Reading{})
+		})
 		all = append(all, regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d`).ReplaceAll(b.Bytes(), []byte("HH:MM:SS"))...)
 	}
 	golden(t, "counters.golden", all)

@@ -91,10 +91,10 @@ func TestIntegrationDemoInBlocks(t *testing.T) {
 	needRoot(t)
 	out := filepath.Join(t.TempDir(), "out")
 	p := built.Start(t, "zcbench", "demo", "--out", out, "--rx", "tcp,uring", "--tx", "tcp", "--repetitions", "1",
-		"--duration", "100ms", "--probe", "syscalls")
+		"--duration", "100ms", "--busy-poll", "50us")
 	p.Wait(await.Hang)
 	if e := strings.Join(strings.Fields(p.Err.String()), " "); !strings.Contains(e,
-		"do not take turns: cell tcp/tcp: probe syscalls cannot be measured in turns") {
+		"do not take turns: cell tcp/tcp: busy_poll cannot be measured in turns") {
 		t.Error(e)
 	}
 	for _, r := range journal(t, out).Records {

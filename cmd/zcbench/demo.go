@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -49,7 +50,7 @@ tcp-trunc, which is no way to receive, but a bound for the others.
 
 All flows are open together and take turns of 20 ms (--turn), so that whatever the
 machine does meanwhile, it does to all of them. --repetitions counts fresh starts of
-all of them. What cannot take turns, such as most probes, runs one after another.
+all of them. What cannot take turns, such as flows that poll, runs one after another.
 
 --rx names the receive modes to compare with tcp, --tx the send modes; with both, demo
 runs each pair of these, at full speed. The results go to --out. It needs root
@@ -334,6 +335,6 @@ func (f *decideFlags) sayNext(cmd *cobra.Command, compare bool, dev string) {
 		width = max(width, len(x[0]))
 	}
 	for _, x := range steps {
-		fmt.Fprintf(w, "  %-*s  %s\n", width, x[0], x[1])
+		screen.Line(w, fmt.Sprintf("  %-*s  ", width, x[0]), "      ", x[1])
 	}
 }

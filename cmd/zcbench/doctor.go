@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/internal/version"
 )
 
@@ -170,7 +171,8 @@ func (d *diagnosis) print(w io.Writer) {
 		if d.replayed {
 			addrs = "addresses not recorded"
 		}
-		fmt.Fprintf(w, "interface %s: %s, MTU %d, %s\n\n", i.Name, state, i.MTU, addrs)
+		screen.Line(w, "", "  ", fmt.Sprintf("interface %s: %s, MTU %d, %s", i.Name, state, i.MTU, addrs))
+		fmt.Fprintln(w)
 	}
 	for _, c := range d.Checks {
 		printCheck(w, "", c)
@@ -178,23 +180,42 @@ func (d *diagnosis) print(w io.Writer) {
 	for _, m := range d.Modes {
 		d.printLadder(w, m)
 	}
-	fmt.Fprintf(w, "\ncan run here: rx %s; tx %s\n", d.running(stream.RX, false), d.running(stream.TX, false))
+	fmt.Fprintln(w)
+	screen.Line(w, "", "  ", fmt.Sprintf("can run here: rx %s; tx %s", d.running(stream.RX, false),
+		d.running(stream.TX, false)))
 	if rx, tx := d.running(stream.RX, true), d.running(stream.TX, true); rx != "none" || tx != "none" {
-		fmt.Fprintf(w, "only a run can tell: rx %s; tx %s\n", rx, tx)
+		screen.Line(w, "", "  ", fmt.Sprintf("only a run can tell: rx %s; tx %s", rx, tx))
 	}
 }
 
 // printCheck prints a check, and what to do about one that is not ok.
 func printCheck(w io.Writer, indent string, c wire.Check) {
-	fmt.Fprintf(w, "%s%-8s %-28s %s\n", indent, c.Status, c.Name, c.Found)
+	name, below := fmt.Sprintf("%s%-8s %-28s ", indent, c.Status, c.Name), strings.Repeat(" ", len(indent)+38)
+	if n := screen.Columns(w); n > 0 && n < 2*len(below) {
+		below = indent + "         "
+	}
+	screen.Line(w, name, below, c.Found)
 	if c.Status == "ok" {
 		return
 	}
 	for _, x := range []struct{ name, text string }{{"needed", c.Needed}, {"errno", c.Errno}, {"fix", c.Fix}} {
 		if x.text != "" {
-			fmt.Fprintf(w, "%s%38s%s: %s\n", indent, "", x.name, x.text)
+			if x.name == "fix" && c.Command != "" {
+				printCommand(w, below, indent, x.text)
+				continue
+			}
+			screen.Line(w, below+x.name+": ", below+"  ", x.text)
 		}
 	}
+}
+
+// printCommand prints a fix that somebody may copy from the terminal: on one line, further left
+// where it does not fit.
+func printCommand(w io.Writer, below, indent, text string) {
+	if n := screen.Columns(w); n > 0 && len(below)+len("fix: ")+len(text) > n {
+		below = indent + "  "
+	}
+	fmt.Fprintf(w, "%sfix: %s\n", below, text)
 }
 
 // printLadder prints what one mode needs: all of it on an interface, else what is
@@ -207,14 +228,15 @@ func (d *diagnosis) printLadder(w io.Writer, m wire.Ladder) {
 	case m.Doubt != "":
 		verdict = "in doubt"
 	}
-	fmt.Fprintf(w, "\n%s %-12s %-11s  %s\n", m.Role, m.Name, verdict, m.Summary)
+	fmt.Fprintln(w)
+	screen.Line(w, fmt.Sprintf("%s %-12s %-11s  ", m.Role, m.Name, verdict), strings.Repeat(" ", 15), m.Summary)
 	for _, c := range m.Rungs {
 		if d.Dev != nil && len(m.Rungs) > 2 || c.Status != "ok" {
 			printCheck(w, "  ", c)
 		}
 	}
 	for _, x := range m.Impossible {
-		fmt.Fprintf(w, "  impossible with this NIC: %s\n", x)
+		screen.Line(w, "  impossible with this NIC: ", "    ", x)
 	}
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,7 @@ func TestGoldenReplay(t *testing.T) {
 		d.ToolVersion, d.RecordedBy = "V", "V"
 		var b bytes.Buffer
 		d.print(&b)
+		fitsAll(t, path, func(w io.Writer) error { d.print(w); return nil })
 		b.WriteString("\n--fix:\n")
 		var fixes bytes.Buffer
 		d.printFixes(&fixes)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/screen"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
@@ -77,8 +78,10 @@ func spoiltLine(o bench.Outcome) string {
 func sayFiles(cmd *cobra.Command, dir string) {
 	files := []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile,
 		results.FlowsFile}
-	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\nreport:  %s\n", dir, strings.Join(files, ", "),
-		filepath.Join(dir, results.ReportFile))
+	w := cmd.ErrOrStderr()
+	fmt.Fprintln(w)
+	screen.Line(w, "results: ", "  ", fmt.Sprintf("%s (%s)", dir, strings.Join(files, ", ")))
+	fmt.Fprintf(w, "report:  %s\n", filepath.Join(dir, results.ReportFile))
 }
 
 // derive makes the files of a folder's journal, in the folder that has been open since. Whatever

@@ -68,12 +68,13 @@ func steady(text []byte, dirs ...string) []byte {
 }
 
 // ran is a command's exit status and what it printed.
-func ran(t *testing.T, dir, line string) []byte {
+func ran(t *testing.T, dir, line string, env ...string) []byte {
 	t.Helper()
 	bin := built.Dir(t)
 	args := strings.Fields(line)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, args[0]), args[1:]...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_CACHE_HOME=", "TERM=dumb", "COLUMNS=")
+	cmd.Env = append(cmd.Env, env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -144,6 +145,30 @@ func TestGoldenWrong(t *testing.T) {
 // schema 2: tables, CSV files, comparisons, benchmark lines.
 func TestGoldenResults(t *testing.T) {
 	dir := t.TempDir()
+	unpack(t, dir)
+	for _, x := range []struct{ record, line string }{
+		{"report.golden", "zcbench report a"},
+		{"idle.golden", "zcbench report --idle a"},
+		{"report.json.golden", "zcbench report --json a"},
+		{"compare.golden", "zcbench compare a"},
+		{"compare_two.golden", "zcbench compare a b"},
+		{"compare.json.golden", "zcbench compare --json a b"},
+		{"export.golden", "zcbench export --csv --benchfmt --json a"},
+	} {
+		golden(t, x.record, steady(ran(t, dir, x.line), dir))
+	}
+	for _, name := range []string{"runs.csv", "metrics.csv", "samples.csv", "flows.csv", "runs.bench"} {
+		text, err := os.ReadFile(filepath.Join(dir, "a", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".golden", beginning(text))
+	}
+}
+
+// unpack puts the two measured plans into folders a and b.
+func unpack(t *testing.T, dir string) {
+	t.Helper()
 	for _, name := range []string{"a", "b"} {
 		packed, err := os.Open(filepath.Join("testdata", "golden", "journal-v2-"+name+".jsonl.gz"))
 		if err != nil {
@@ -162,23 +187,5 @@ func TestGoldenResults(t *testing.T) {
 			os.WriteFile(filepath.Join(dir, name, "journal.jsonl"), text, 0o644)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for _, x := range []struct{ record, line string }{
-		{"report.golden", "zcbench report a"},
-		{"idle.golden", "zcbench report --idle a"},
-		{"report.json.golden", "zcbench report --json a"},
-		{"compare.golden", "zcbench compare a"},
-		{"compare_two.golden", "zcbench compare a b"},
-		{"compare.json.golden", "zcbench compare --json a b"},
-		{"export.golden", "zcbench export --csv --benchfmt --json a"},
-	} {
-		golden(t, x.record, steady(ran(t, dir, x.line), dir))
-	}
-	for _, name := range []string{"runs.csv", "metrics.csv", "samples.csv", "flows.csv", "runs.bench"} {
-		text, err := os.ReadFile(filepath.Join(dir, "a", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name+".golden", beginning(text))
 	}
 }

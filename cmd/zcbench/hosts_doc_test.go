@@ -34,7 +34,8 @@ var quick = []struct {
 	{regexp.MustCompile(`^zcbench run `), "zcbench run --pace 2G --gate foreign_cores=off --gate replace=0 "},
 	{regexp.MustCompile(`--repetitions \S+`), "--repetitions 1"},
 	{regexp.MustCompile(`^zcbench decide `),
-		"zcbench decide --rx uring --flows 1 --turn 60ms --duration 300ms --repetitions 1 --gate replace=0 "},
+		"zcbench decide --rx uring --flows 1 --turn 60ms --duration 300ms --repetitions 1 --gate replace=0 --gate " +
+			"foreign_cores=off "},
 }
 
 // The commands of docs/hosts.md, then of docs/hosts-reference.md, work as they stand there,

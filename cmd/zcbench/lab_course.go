@@ -131,7 +131,7 @@ func (c *course) draw() {
 		return
 	}
 	line := fmt.Sprintf("%6.0f s  %s ...", time.Since(c.nowAt).Seconds(), c.now)
-	width := demoWidth
+	width := plaintext.Width
 	if ws, err := unix.IoctlGetWinsize(int(c.term.Fd()), unix.TIOCGWINSZ); err == nil && ws.Col > 0 {
 		width = int(ws.Col)
 	}

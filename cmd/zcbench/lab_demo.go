@@ -19,6 +19,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/lab"
 	"github.com/zcbench/zcbench/lab/guest"
@@ -201,37 +202,34 @@ func (s *demoShown) print(w io.Writer, asJSON bool) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(s)
 	}
-	_, err := w.Write([]byte(s.table()))
-	return err
+	return s.table(w)
 }
 
-// demoWidth is the number of columns that the table keeps to.
-const demoWidth = 80
-
 // demoRow is the form of the table's lines.
-const demoRow = "%-17s %10s %10s %10s %7s %8s  %s\n"
+const demoRow = "%-17s %10s %10s %10s %7s %8s  %-s"
 
-func (s *demoShown) table() string {
-	var b strings.Builder
+func (s *demoShown) table(w io.Writer) error {
+	b := screen.NewWriter(w)
 	for _, line := range s.answer() {
-		wrapped(&b, "", line)
+		screen.Text(b, "", "", line)
 	}
 	b.WriteByte('\n')
-	row := func(f ...any) { b.WriteString(trimRight(fmt.Sprintf(demoRow, f...))) }
-	row("", "bytes", "NIC wrote", "NIC wrote", "", "", "")
-	row("run", "received", "provider", "kernel", "copied", "verified", "verdict")
+	t := screen.Formatted(demoRow)
+	t.Head("", "bytes", "NIC wrote", "NIC wrote", "", "", "")
+	t.Head("run", "received", "provider", "kernel", "copied", "verified", "verdict")
 	for _, r := range s.Runs {
-		row(r.Name, grouped(&r.Bytes), grouped(r.Provider), grouped(r.Kernel), copiedText(r), yesNo(r.Verified),
+		t.Row(r.Name, grouped(&r.Bytes), grouped(r.Provider), grouped(r.Kernel), copiedText(r), yesNo(r.Verified),
 			string(r.Verdict))
 		for _, line := range remarks(r) {
-			wrapped(&b, "  ", line)
+			t.Text("  ", "  ", line)
 		}
 	}
+	t.Write(b)
 	b.WriteByte('\n')
 	for _, line := range s.legend() {
-		wrapped(&b, "", line)
+		screen.Text(b, "", "", line)
 	}
-	return b.String()
+	return b.Flush()
 }
 
 // answer says what the runs have shown: which modes received without a copy, and whether a copy
@@ -268,8 +266,6 @@ func (s *demoShown) answer() (lines []string) {
 	}
 	return lines
 }
-
-func trimRight(line string) string { return strings.TrimRight(line, " \n") + "\n" }
 
 // remarks lists what the row of a run cannot say.
 func remarks(r bench.ProofRow) (out []string) {
@@ -363,20 +359,4 @@ func grouped(n *uint64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// wrapped writes text in lines of demoWidth columns.
-func wrapped(b *strings.Builder, indent, text string) {
-	line := indent
-	for _, word := range strings.Fields(text) {
-		if len(line) > len(indent) && len(line)+1+len(word) > demoWidth {
-			b.WriteString(line + "\n")
-			line = indent
-		}
-		if len(line) > len(indent) {
-			line += " "
-		}
-		line += word
-	}
-	b.WriteString(line + "\n")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -73,15 +74,25 @@ func shownRows() []bench.ProofRow {
 	}
 }
 
+func tableOf(t *testing.T, s *demoShown) string {
+	t.Helper()
+	var b strings.Builder
+	if err := s.table(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // The table fits 80 columns, and says of each row what it has to.
 func TestLabDemoTable(t *testing.T) {
 	s := demoShown{Kernel: "7.2.13+deb14-amd64", Seconds: 59, BootS: 11.1, FirstS: 20.2, Runs: shownRows()}
-	got := s.table()
+	got := tableOf(t, &s)
 	for _, line := range strings.Split(got, "\n") {
-		if utf8.RuneCountInString(line) > demoWidth {
+		if utf8.RuneCountInString(line) > plaintext.Width {
 			t.Errorf("%d columns: %q", utf8.RuneCountInString(line), line)
 		}
 	}
+	fitsAll(t, "lab demo", s.table)
 	flat := strings.Join(strings.Fields(got), " ")
 	for _, want := range []string{
 		"tcp 68,157,440 0 68,157,440 all yes ok",
@@ -102,7 +113,7 @@ func TestLabDemoTable(t *testing.T) {
 		t.Error("it says that all is well")
 	}
 	s.AsExpected, s.KVM = true, true
-	if flat = strings.Join(strings.Fields(s.table()), " "); !strings.Contains(flat, "all 7 runs are as expected, "+
+	if flat = strings.Join(strings.Fields(tableOf(t, &s)), " "); !strings.Contains(flat, "all 7 runs are as expected, "+
 		"and the kernel had no complaint. 59 s in all, 11.1 s of them to boot, 20.2 s from power-on") ||
 		strings.Contains(flat, "emulated") {
 		t.Errorf("all well, under KVM: %s", flat)

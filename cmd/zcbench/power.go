@@ -10,10 +10,12 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -118,20 +120,22 @@ func listSources(w io.Writer) {
 		case s.Doubt != "":
 			state = "doubt"
 		}
-		fmt.Fprintf(w, "%-8s %-9s %s\n", state, s.Name, s.Summary)
+		below := strings.Repeat(" ", 19)
+		line := func(text string) { screen.Line(w, below, below+"  ", text) }
+		screen.Line(w, fmt.Sprintf("%-8s %-9s ", state, s.Name), below+"  ", s.Summary)
 		switch {
 		case s.Here != "":
-			fmt.Fprintf(w, "%18s %s\n", "", s.Here)
+			line(s.Here)
 		case s.Why != "":
-			fmt.Fprintf(w, "%18s %s\n", "", s.Why)
+			line(s.Why)
 		}
 		if s.Doubt != "" {
-			fmt.Fprintf(w, "%18s in doubt: %s\n", "", s.Doubt)
+			line("in doubt: " + s.Doubt)
 		}
 		if s.Fix != "" {
-			fmt.Fprintf(w, "%18s fix: %s\n", "", s.Fix)
+			line("fix: " + s.Fix)
 		}
-		fmt.Fprintf(w, "%18s --source %s\n", "", s.Example)
+		line("--source " + s.Example)
 	}
 }
 
@@ -232,12 +236,10 @@ func powerTable(w io.Writer, traces []power.Trace, all []power.Running, cost []p
 	if t := cli.Terminal(w); t != nil && before > 0 && os.Getenv("TERM") != "dumb" {
 		fmt.Fprintf(t, "\x1b[%dA\x1b[J", before)
 	}
-	lines := 1
-	fmt.Fprintf(w, "%-32s %-18s %10s %10s %10s %7s %7s\n", "source", "channel", "W now", "W mean", "W max", "failed",
-		"cores")
+	table := screen.Formatted("%-32.32s %-18.18s %10s %10s %10s %7s %7s")
+	table.Head("source", "channel", "W now", "W mean", "W max", "failed", "cores")
 	for i, t := range traces {
 		for c, ch := range t.Info.Channels {
-			lines++
 			current, mean, most := "-", "-", "-"
 			if m, x, ok := all[i].Mean(c); ok {
 				mean, most = fmt.Sprintf("%.2f", m), fmt.Sprintf("%.2f", x)
@@ -250,15 +252,17 @@ func powerTable(w io.Writer, traces []power.Trace, all []power.Running, cost []p
 			if ch.Part {
 				name += " (part)"
 			}
-			fmt.Fprintf(w, "%-32.32s %-18.18s %10s %10s %10s %7d %7.4f\n", t.Info.Name, name, current, mean, most,
-				t.Failed, cost[i].Cores)
+			table.Row(t.Info.Name, name, current, mean, most, fmt.Sprint(t.Failed), fmt.Sprintf("%.4f", cost[i].Cores))
 		}
 		if f := all[i].Failure; f != nil {
-			lines++
-			fmt.Fprintf(w, "    last failure %.1f s ago: %.90s\n", float64(now-max(f.AtNs, f.UntilNs))/1e9, f.Why)
+			table.Line("    ", "      ", fmt.Sprintf("last failure %.1f s ago: %.90s",
+				float64(now-max(f.AtNs, f.UntilNs))/1e9, f.Why))
 		}
 	}
-	return lines
+	var text strings.Builder
+	table.Write(screen.Columned(&text, screen.Columns(w)))
+	io.WriteString(w, text.String())
+	return strings.Count(text.String(), "\n")
 }
 
 func (w *watched) anyReading(traces []power.Trace) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results/stat"
@@ -93,7 +94,7 @@ func sayResolution(w io.Writer, r power.Resolution, watts float64) (can bool) {
 	if r.Average > 0 {
 		text += fmt.Sprintf(" It averages over %v: give it that long before each window (--power-guard).", r.Average)
 	}
-	fmt.Fprint(w, cli.Indented("", "  ", text))
+	screen.Text(w, "", "  ", text)
 	return can
 }
 

@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/machine/ledger"
 )
 
@@ -207,10 +207,10 @@ func printDropCounters(w io.Writer, counters []dropCounter) error {
 	if len(counters) == 0 {
 		return nil
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "counted\tattributed\tunattributed\tcounter\tsource")
+	t := screen.Aligned("<<<<<")
+	t.Head("counted", "attributed", "unattributed", "counter", "source")
 	for _, c := range counters {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s\n", c.Packets, c.Attributed, c.Unattributed, c.Counter, c.Source)
+		t.Row(fmt.Sprint(c.Packets), fmt.Sprint(c.Attributed), fmt.Sprint(c.Unattributed), c.Counter, c.Source)
 	}
-	return t.Flush()
+	return t.Write(w)
 }

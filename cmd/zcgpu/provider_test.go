@@ -13,8 +13,8 @@ import (
 	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
-// The areas cuda and rocm find zcgpu, run it, and have its memory. Where this kernel makes no dmabufs
-// of memory, what the libraries export is none, and refused as such.
+// The areas cuda and rocm find zcgpu, run it, and have its memory. Where this kernel makes no
+// dmabufs of memory, what the libraries export is none, and refused as such.
 func TestAreas(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -40,3 +40,25 @@ func TestTurns(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing passed because turns were left out, these are why, and the run was disturbed; where
+// nothing passed in turns that count, the flow stalled.
+func TestNothingInTurns(t *testing.T) {
+	for _, c := range []struct {
+		turns     Turns
+		say       string
+		disturbed bool
+	}{
+		{Turns{Turns: 4, LeftOut: 4, LateCPU: 4}, "4 of 4 turns cannot count", true},
+		{Turns{Turns: 18, LeftOut: 4, LateCPU: 4}, "no payload was transferred", false},
+	} {
+		e := Evidence{From: 1000 * ms, To: 2000 * ms, ReadFrom: 1000 * ms, ReadTo: 2000 * ms, Turns: &c.turns}
+		x := e.window(nil)
+		if x.Reason == "" {
+			x = e.turns(nil)
+		}
+		if !strings.Contains(x.Reason, c.say) || x.Disturbed != c.disturbed {
+			t.Errorf("%+v: %+v", c.turns, x)
+		}
+	}
+}

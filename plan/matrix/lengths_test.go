@@ -70,7 +70,7 @@ func TestTurnFactorSaid(t *testing.T) {
 		"turn: [20ms, 1s]}\nturn: 40ms\n":                            "turn is also a factor: say it in one place",
 		"turn: [20ms, 1s]}\norder: blocks\n":                         "a turn has a length only with order: turns",
 		"turn: [20ms, 1s]}\nadaptive: {min: 6, interval: 1%}\n":      "adaptive and order: turns",
-		"turn: [20ms, 1s], probe: [syscalls]}\n":                     "probe syscalls cannot",
+		"turn: [20ms, 1s], busy_poll: [20us]}\n":                     "busy_poll cannot",
 		"turn: [20ms, 10s]}\nduration: 6m\n":                         "use longer turns",
 		"turn: [1s]}\nduration: 6m\n":                                "the hosts' clocks part",
 		"turn: [10s], message: [1M, 2M, 3M, 4M]}\nduration: 100ms\n": "the hosts' clocks part",

@@ -83,7 +83,6 @@ func TestTurnsRefused(t *testing.T) {
 		"order: blocks\nturn: 100ms\n":                     "a turn has a length only with order: turns",
 		"order: turns\nturn: 1ms\n":                        "3:7: 1ms is outside",
 		"order: turns\nbusy_poll: 20us\n":                  "cell tcp/tcp: busy_poll cannot be measured in turns",
-		"order: turns\nprobe: syscalls\n":                  "probe syscalls cannot",
 		"order: turns\nadaptive: {min: 6, interval: 1%}\n": "adaptive and order: turns",
 		"order: turns\nduration: 1h\n":                     "use longer turns",
 		"order: turns\ngates: {throttled: 1%}\n":           "gate throttled cannot be judged in turns",
@@ -107,8 +106,8 @@ func TestTurnsRefused(t *testing.T) {
 		t.Errorf("gates that turns can judge by: %v", err)
 	}
 	if _, err = Parse("x.yaml",
-		[]byte("name: x\norder: turns\nprobe: tcp\nfactors: {rx: [tcp], tx: [tcp]}\n")); err != nil {
-		t.Errorf("a probe of the flow's own sockets: %v", err)
+		[]byte("name: x\norder: turns\nprobe: latency,syscalls,zc,drops,tcp,profile\n"+"factors: {rx: [tcp], tx: [tcp]}\n")); err != nil {
+		t.Errorf("all probes: %v", err)
 	}
 	a, _ := Parse("x.yaml", []byte("name: x\nfactors: {rx: [tcp], tx: [tcp]}\n"))
 	b, err := Parse("x.yaml", []byte("name: x\norder: blocks\nfactors: {rx: [tcp], tx: [tcp]}\n"))

@@ -25,6 +25,13 @@ func Powercap(t testing.TB, watts float64) string {
 // Threadripper 1950X package-0-die-0 and package-0-die-1.
 func Mirrored(t testing.TB, watts float64, zones ...string) string {
 	t.Helper()
+	start := time.Now()
+	return Counting(t, func() float64 { return watts * time.Now().Sub(start).Seconds() }, zones...)
+}
+
+// Counting makes such a tree whose zones show what joules returns, each millisecond anew.
+func Counting(t testing.TB, joules func() float64, zones ...string) string {
+	t.Helper()
 	root := t.TempDir()
 	var counters []*os.File
 	for i, name := range zones {
@@ -47,7 +54,6 @@ func Mirrored(t testing.TB, watts float64, zones ...string) string {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		start := time.Now()
 		for {
 			select {
 			case <-quit:
@@ -55,9 +61,9 @@ func Mirrored(t testing.TB, watts float64, zones ...string) string {
 			default:
 			}
 			await.Pause("the kernel counts anew each millisecond", time.Millisecond)
-			now := time.Now()
+			counted := fmt.Appendf(nil, "%016d\n", int64(joules()*1e6))
 			for _, f := range counters {
-				f.WriteAt(fmt.Appendf(nil, "%016d\n", int64(watts*float64(now.Sub(start).Microseconds()))), 0)
+				f.WriteAt(counted, 0)
 			}
 		}
 	}()

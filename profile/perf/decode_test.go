@@ -213,3 +213,21 @@ func TestRefusals(t *testing.T) {
 		t.Error("a refusal is taken for a lack of cycles")
 	}
 }
+
+// Of several spans, each has the samples from its beginning to before its end, and what lies
+// between them is nobody's.
+func TestWithin(t *testing.T) {
+	var data []byte
+	for _, at := range []uint64{5, 10, 19, 20, 25, 30, 39, 40} {
+		data = append(data, sampled(at, 1, modeUser)...)
+	}
+	r := Recording{data: data}
+	var got []int64
+	tally, err := r.Within([]Span{{10, 20}, {30, 40}}, func(s *Sample) { got = append(got, s.AtNs) })
+	if err != nil || tally.Samples != 4 || !slices.Equal(got, []int64{10, 19, 30, 39}) {
+		t.Errorf("%v, %+v, %v", got, tally, err)
+	}
+	if tally, err := r.Within(nil, func(*Sample) {}); err != nil || tally.Samples != 0 {
+		t.Errorf("%+v without a span, %v", tally, err)
+	}
+}

@@ -3,8 +3,11 @@
 package perf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/remedy"
@@ -265,9 +268,23 @@ func (r *Recording) counted(counts map[int]counter.EventCount) {
 // Each calls f with every sample of a window, both ends in CLOCK_MONOTONIC; 0, 0 is all of
 // them. Samples of a CPU are in the order of time.
 func (r *Recording) Each(fromNs, toNs int64, f func(*Sample)) (Tally, error) {
+	if toNs == 0 {
+		toNs = math.MaxInt64
+	}
+	return r.Within([]Span{{fromNs, toNs}}, f)
+}
+
+// Span is a time of CLOCK_MONOTONIC.
+type Span struct{ FromNs, ToNs int64 }
+
+// Within calls f with every sample of several spans, which are in the order of time.
+func (r *Recording) Within(spans []Span, f func(*Sample)) (Tally, error) {
 	n := uint64(0)
 	t, err := each(r.data, func(s *Sample) {
-		if toNs == 0 || fromNs <= s.AtNs && s.AtNs < toNs {
+		i, _ := slices.BinarySearchFunc(spans, s.AtNs, func(x Span, ns int64) int {
+			return cmp.Compare(x.ToNs-1, ns)
+		})
+		if i < len(spans) && spans[i].FromNs <= s.AtNs {
 			n++
 			f(s)
 		}

@@ -3,7 +3,6 @@
 package answer
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -31,21 +31,25 @@ func WriteBrief(w io.Writer, a *Brief) error {
 	if a == nil {
 		return nil
 	}
-	b := bufio.NewWriter(w)
+	b := screen.NewWriter(w)
 	for _, s := range a.Sentences() {
-		b.WriteString(plaintext.Wrap("", "", plaintext.Line(s)))
+		screen.Text(b, "", "", plaintext.Line(s))
 	}
 	if len(a.Rows) > 0 {
 		b.WriteString("\n")
 		writeTable(b, a.Rows)
 		if text := a.OpenMeans(); text != "" {
-			b.WriteString(text + "\n")
+			screen.Line(b, "", "  ", text)
 		}
 	}
 	if len(a.Doubts) > 0 {
 		b.WriteString("\n")
-		for _, d := range a.Doubts {
-			b.WriteString(plaintext.Line(d) + "\n")
+		doubts := a.Doubts
+		if n := b.Columns(); n > Wide && a.doubtsIn != nil {
+			doubts = a.doubtsIn(n)
+		}
+		for _, d := range doubts {
+			screen.Line(b, "", "  ", plaintext.Line(d))
 		}
 	}
 	return b.Flush()
@@ -64,9 +68,23 @@ func (b *Brief) OpenMeans() string {
 // longCell is how wide the column of cells is at most; longer names have a line of their own.
 const longCell = 32
 
-func writeTable(b *bufio.Writer, rows [][]string) {
-	widths := make([]int, len(Columns))
+func writeTable(b *screen.Writer, rows [][]string) {
 	above := []string{"", "", "CPU s/GB", "CPU s/GB", "", ""}
+	if b.Columns() > 0 {
+		t := screen.Aligned("<>>><<")
+		t.Head(above...)
+		t.Head(Columns...)
+		for _, r := range rows {
+			cells := make([]string, len(r))
+			for i, f := range r {
+				cells[i] = plaintext.Line(f)
+			}
+			t.Row(cells...)
+		}
+		t.Write(b)
+		return
+	}
+	widths := make([]int, len(Columns))
 	for i, h := range Columns {
 		widths[i] = max(utf8.RuneCountInString(h), utf8.RuneCountInString(above[i]))
 	}
@@ -260,8 +278,8 @@ func verdictText(r *compare.Row) string {
 	return string(r.Verdict)
 }
 
-// doubts are what cannot be told, in a line, and what has no number, in another.
-func (s *shortener) doubts() (lines []string) {
+// doubts are what cannot be told, in a line as wide as this, and what has no number, in another.
+func (s *shortener) doubts(wide int) (lines []string) {
 	var items []string
 	for _, x := range s.untold {
 		t := s.of[x.row]
@@ -287,10 +305,10 @@ func (s *shortener) doubts() (lines []string) {
 			items = append(items, item)
 		}
 	}
-	if line := fit("Not told: ", items); line != "" {
-		lines = append(lines, line+s.wanted(Wide-utf8.RuneCountInString(line)))
+	if line := fit("Not told: ", items, wide); line != "" {
+		lines = append(lines, line+s.wanted(wide-utf8.RuneCountInString(line)))
 	}
-	if line := fit("Without a number: ", s.numberless()); line != "" {
+	if line := fit("Without a number: ", s.numberless(), wide); line != "" {
 		lines = append(lines, line)
 	}
 	return lines
@@ -348,7 +366,7 @@ func (s *shortener) silent(id string) bool {
 }
 
 // fit puts as many items into a line as there is room for.
-func fit(begin string, items []string) string {
+func fit(begin string, items []string, wide int) string {
 	if len(items) == 0 {
 		return ""
 	}
@@ -363,9 +381,9 @@ func fit(begin string, items []string) string {
 		if i == 0 {
 			sep = ""
 		}
-		if utf8.RuneCountInString(line+sep+item+more+".") > Wide {
+		if utf8.RuneCountInString(line+sep+item+more+".") > wide {
 			if i == 0 {
-				room := Wide - utf8.RuneCountInString(begin+" ..."+more+".")
+				room := wide - utf8.RuneCountInString(begin+" ..."+more+".")
 				return begin + string([]rune(item)[:max(0, min(room, utf8.RuneCountInString(item)))]) + " ..." +
 					more + "."
 			}

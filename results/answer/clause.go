@@ -205,7 +205,7 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 	list := t.listed(of, q.cost)
 	ratio := of[0].row.Told()
 	switch {
-	case q.cost && len(of) == 1 && (ratio.Value >= 2 || ratio.Value <= .5):
+	case q.cost && len(of) == 1 && ratio.Value >= 2:
 		c.text = t.says(fmt.Sprintf("takes %s times the %s", times(ratio.Value), q.less), "of", goesOn) + forWork(q, of)
 		if iv := interval(ratio); iv != "" {
 			c.text += " " + iv
@@ -226,6 +226,14 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 		}
 		if len(of) > 1 {
 			c.text = fmt.Sprintf("%s%s (%s)", full, t.says("is "+string(v[false][isGood]), "than", goesOn), list)
+			break
+		}
+		if ratio.Value < 1 {
+			c.text = full + t.says(fmt.Sprintf("is %s slower", share(of)), "than", goesOn)
+			if goesOn && !t.setting {
+				c.text = strings.TrimSuffix(c.text, " than "+t.a)
+			}
+			c.text += " (" + list + ")"
 			break
 		}
 		c.text = full + t.says(fmt.Sprintf("is %s times as fast", times(ratio.Value)), "as", goesOn)

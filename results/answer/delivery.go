@@ -32,6 +32,9 @@ func (t *topic) delayed(c *clause, q *question, of []told, words string) {
 	if all == nil {
 		return
 	}
+	if !slices.ContainsFunc(all, func(r *stat.Ratio) bool { return *r.Lo > 1 || *r.Hi < 1 }) {
+		words = ", with no difference shown in the p99 of delivery (%s)"
+	}
 	c.text += fmt.Sprintf(words, ratios(all))
 	c.findings = append(c.findings, found...)
 }

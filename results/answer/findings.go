@@ -50,6 +50,8 @@ type Brief struct {
 	Findings []Finding // in the order of their sentences, of which there are MostSentences at most
 	Rows     [][]string
 	Doubts   []string // MostDoubts at most, each of one line
+
+	doubtsIn func(columns int) []string // for wider lines
 }
 
 // MostSentences and MostDoubts are how much a command says before its details.
@@ -146,7 +148,7 @@ func Shorten(e Evidence, a *Answer) *Brief {
 	s.topics()
 	s.write()
 	s.tellLengths()
-	b := &Brief{Findings: s.findings, Rows: s.table(), Doubts: s.doubts()}
+	b := &Brief{Findings: s.findings, Rows: s.table(), Doubts: s.doubts(Wide), doubtsIn: s.doubts}
 	if len(b.Findings) == 0 && len(b.Rows) == 0 {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/results"
@@ -211,7 +212,9 @@ func (s *Surroundings) Table(w io.Writer) error {
 		return nil
 	}
 	if len(s.Differ) == 0 {
-		fmt.Fprintf(w, "\nthe hosts of A and B do not differ in the %d facts recorded for both\n", s.Facts)
+		fmt.Fprintln(w)
+		screen.Line(w, "", "", fmt.Sprintf("the hosts of A and B do not differ in the %d facts recorded for both",
+			s.Facts))
 	} else {
 		fmt.Fprintf(w, "\nthe hosts of A and B differ in %d of %d facts:\n", len(s.Differ), s.Facts)
 	}
@@ -222,7 +225,7 @@ func (s *Surroundings) Table(w io.Writer) error {
 				continue
 			}
 			if n++; n <= mostShown {
-				fmt.Fprintf(w, "  %s  %s\n", role.Label(), plaintext.Line(d.String()))
+				screen.Line(w, "  "+role.Label()+"  ", "      ", plaintext.Line(d.String()))
 			}
 		}
 		if n > mostShown {
@@ -230,7 +233,7 @@ func (s *Surroundings) Table(w io.Writer) error {
 		}
 	}
 	for _, p := range s.Problems {
-		fmt.Fprintf(w, "  %s\n", plaintext.Line(p))
+		screen.Line(w, "  ", "    ", plaintext.Line(p))
 	}
 	return nil
 }

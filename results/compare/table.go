@@ -9,29 +9,29 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Sources writes what is compared with what.
 func (r *Result) Sources(w io.Writer) error {
-	text := fmt.Sprintf("A = %s\nB = %s\n", plaintext.Line(r.NameA), plaintext.Line(r.NameB))
 	if r.within {
-		text = fmt.Sprintf("B : A = two cells of %s, which differ in one factor; baseline %s\n",
-			plaintext.Line(r.NameB), plaintext.Line(r.NameA))
+		return screen.Line(w, "", "  ", fmt.Sprintf("B : A = two cells of %s, which differ in one factor; baseline %s",
+			plaintext.Line(r.NameB), plaintext.Line(r.NameA)))
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return errors.Join(screen.Line(w, "A = ", "  ", plaintext.Line(r.NameA)),
+		screen.Line(w, "B = ", "  ", plaintext.Line(r.NameB)))
 }
 
 // Table writes a comparison for a terminal: a table per metric, then what is only
 // in one of the two, warnings and the sources of published figures.
 func (r *Result) Table(w io.Writer) error {
 	if r.Same != "" {
-		io.WriteString(w, plaintext.Wrap("", "  ", plaintext.Line(r.Same))+"\n")
+		screen.Text(w, "", "  ", plaintext.Line(r.Same))
+		fmt.Fprintln(w)
 	}
 	for from := 0; from < len(r.Rows); {
 		to := from
@@ -58,10 +58,11 @@ func (r *Result) Table(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
-		io.WriteString(w, plaintext.Wrap("", "  ", plaintext.Line(line)))
+		screen.Text(w, "", "  ", plaintext.Line(line))
 	}
 	for i, s := range r.sources() {
-		io.WriteString(w, "\n"+plaintext.Wrap(fmt.Sprintf("[%d] ", i+1), "    ", "published: "+plaintext.Line(s)))
+		fmt.Fprintln(w)
+		screen.Text(w, fmt.Sprintf("[%d] ", i+1), "    ", "published: "+plaintext.Line(s))
 	}
 	lines := r.Method()
 	if r.AtRates() {
@@ -77,11 +78,10 @@ func (r *Result) Table(w io.Writer) error {
 		lines = append(lines, "exploratory: the plan did not declare it as primary. Repeat the measurements that "+
 			"matter.")
 	}
-	text := "\n"
+	_, err := fmt.Fprintln(w)
 	for _, line := range lines {
-		text += plaintext.Wrap("", "  ", line)
+		err = errors.Join(err, screen.Text(w, "", "  ", line))
 	}
-	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -173,11 +173,11 @@ func aloneTable(w io.Writer, name string, cells []Alone) error {
 		return nil
 	}
 	fmt.Fprintf(w, "\nonly in %s (%s, %s)\n", name, cells[0].Metric, cells[0].Unit)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := screen.Aligned("<<")
 	for _, c := range cells {
-		fmt.Fprintf(tw, "%s\t%s\n", plaintext.Line(c.Cell), medianText(c.Sum))
+		t.Row(plaintext.Line(c.Cell), medianText(c.Sum))
 	}
-	return tw.Flush()
+	return t.Write(w)
 }
 
 func metricTable(w io.Writer, rows []Row) error {
@@ -186,12 +186,12 @@ func metricTable(w io.Writer, rows []Row) error {
 		higher = "higher is better"
 	}
 	fmt.Fprintf(w, "\n%s%s (%s, %s)\n", rows[0].Metric, rows[0].by(), rows[0].Unit, higher)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	all := ""
+	head, all := []string{"cell", "A", "B", "n", "B/A", "95 % interval", "p", "verdict"}, false
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.All != nil }) {
-		all = "\twith all runs"
+		head, all = append(head, "with all runs"), true
 	}
-	fmt.Fprintln(tw, "cell\tA\tB\tn\tB/A\t95 % interval\tp\tverdict"+all)
+	t := screen.Aligned(strings.Repeat("<", len(head)))
+	t.Head(head...)
 	for i := range rows {
 		row := &rows[i]
 		lo, hi := row.Interval()
@@ -199,18 +199,16 @@ func metricTable(w io.Writer, rows []Row) error {
 		if lo != "-" {
 			interval = lo + ".." + hi
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plaintext.Line(row.Label()), median(row, 'A'),
-			median(row, 'B'), row.Runs(),
-			row.RatioText(), interval, row.PText(), row.VerdictText())
-		if all != "" {
-			fmt.Fprint(tw, "\t"+row.AllText())
+		cells := []string{plaintext.Line(row.Label()), median(row, 'A'), median(row, 'B'), row.Runs(),
+			row.RatioText(), interval, row.PText(), row.VerdictText()}
+		if all {
+			cells = append(cells, row.AllText())
 		}
-		fmt.Fprintln(tw)
+		t.Row(cells...)
 	}
-	err := tw.Flush()
+	err := t.Write(w)
 	for _, line := range untold(rows) {
-		_, werr := io.WriteString(w, plaintext.Wrap("", "  ", plaintext.Line(line)))
-		err = errors.Join(err, werr)
+		err = errors.Join(err, screen.Text(w, "", "  ", plaintext.Line(line)))
 	}
 	return err
 }

@@ -3,16 +3,15 @@
 package fleet
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 )
 
 // What a terminal shows at most; JSON, CSV and HTML have everything.
@@ -25,14 +24,14 @@ const (
 // Table writes the fleet for a terminal: what was found, then the pairs, those first that are off
 // or failed. With all, every pair has a row.
 func (f *Fleet) Table(w io.Writer, all bool) error {
-	b := bufio.NewWriter(w)
+	b := screen.NewWriter(w)
 	f.head(b)
 	f.named(b, "hosts that are off in all their pairs", f.Hosts)
 	f.named(b, "what hosts that are off have in common", f.Factors)
 	f.columns(b)
 	f.rows(b, all)
 	for _, n := range f.Notes {
-		fmt.Fprintf(b, "note: %s\n", plaintext.Line(n))
+		screen.Line(b, "note: ", "  ", plaintext.Line(n))
 	}
 	return b.Flush()
 }
@@ -80,8 +79,8 @@ func (p *pair) worst() verdict {
 	return v
 }
 
-func (f *Fleet) head(b *bufio.Writer) {
-	fmt.Fprintf(b, "%s, %s in %s\n", f.Summary(), f.Metric, f.Unit)
+func (f *Fleet) head(b *screen.Writer) {
+	screen.Line(b, "", "  ", fmt.Sprintf("%s, %s in %s", f.Summary(), f.Metric, f.Unit))
 	states := map[state]int{}
 	for _, p := range f.Pairs {
 		states[p.State]++
@@ -110,7 +109,7 @@ func (s state) says() string {
 	return string(s)
 }
 
-func (f *Fleet) named(b *bufio.Writer, title string, all []common) {
+func (f *Fleet) named(b *screen.Writer, title string, all []common) {
 	if len(all) == 0 {
 		return
 	}
@@ -120,27 +119,30 @@ func (f *Fleet) named(b *bufio.Writer, title string, all []common) {
 			fmt.Fprintf(b, "  and %d more (--json has all)\n", len(all)-i)
 			break
 		}
-		wrapped(b, "  ", plaintext.Line(all[i].Says(f)))
+		screen.Text(b, "  ", "    ", plaintext.Line(all[i].Says(f)))
 	}
 }
 
 // columns lists the cells, so that the rows of pairs can name them by a number.
-func (f *Fleet) columns(b *bufio.Writer) {
+func (f *Fleet) columns(b *screen.Writer) {
 	if len(f.Cells) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%4s  %9s  %8s  %5s  %s\n", "cell", "median", "spread", "pairs", "")
+	b.WriteString("\n")
+	t := screen.Formatted("%4s  %9s  %8s  %5s  %-s")
+	t.Head("cell", "median", "spread", "pairs")
 	for i, c := range f.Cells {
 		if i == mostRows {
-			fmt.Fprintf(b, "      and %d more cells\n", len(f.Cells)-i)
+			t.Text("      ", "      ", fmt.Sprintf("and %d more cells", len(f.Cells)-i))
 			break
 		}
 		spread := "-"
 		if c.Spread != nil {
 			spread = strconv.FormatFloat(100**c.Spread, 'f', 2, 64) + " %"
 		}
-		fmt.Fprintf(b, "%4d  %9s  %8s  %5d  %s\n", i+1, figure(c.Median), spread, c.Pairs, plaintext.Line(c.ID))
+		t.Row(strconv.Itoa(i+1), figure(c.Median), spread, strconv.Itoa(c.Pairs), plaintext.Line(c.ID))
 	}
+	t.Write(b)
 }
 
 // inOrder sorts the pairs: those that are off first, the worst on top, then those that failed, then
@@ -193,25 +195,32 @@ func (p *pair) offs() (out []*off) {
 	return out
 }
 
-func (f *Fleet) rows(b *bufio.Writer, all bool) {
-	fmt.Fprintf(b, "\n%-24s %-9s %8s  %-18s %7s  %s\n", "pair", "runs ok", "off", "95 % interval", "p", "verdict")
+func (f *Fleet) rows(b *screen.Writer, all bool) {
+	b.WriteString("\n")
+	t := screen.Formatted("%-24s %-9s %8s  %-18s %7s  %-s")
+	t.Head("pair", "runs ok", "off", "95 % interval", "p", "verdict")
 	shown := 0
 	for _, p := range f.inOrder() {
 		notable := p.Off() || p.Failed() || p.State != complete
 		if !all && shown >= mostRows && !notable {
-			fmt.Fprintf(b, "and %d more pairs (--all shows them)\n", len(f.Pairs)-shown)
+			t.Text("", "", fmt.Sprintf("and %d more pairs (--all shows them)", len(f.Pairs)-shown))
 			break
 		}
 		if !all && shown >= 4*mostRows {
-			fmt.Fprintf(b, "and %d more pairs (--all shows them)\n", len(f.Pairs)-shown)
+			t.Text("", "", fmt.Sprintf("and %d more pairs (--all shows them)", len(f.Pairs)-shown))
 			break
 		}
 		shown++
-		f.row(b, p)
+		name := plaintext.Line(p.Name)
+		if b.Columns() == 0 {
+			name = cut(name, 24)
+		}
+		f.row(t, p, name)
 	}
+	t.Write(b)
 }
 
-func (f *Fleet) row(b *bufio.Writer, p *pair) {
+func (f *Fleet) row(t *screen.Table, p *pair, name string) {
 	runs := fmt.Sprintf("%d of %d", p.Runs.OK, p.Runs.All())
 	share, interval, chance, verdict := "-", "-", "-", "no figure"
 	if o := p.Overall; o != nil {
@@ -222,37 +231,36 @@ func (f *Fleet) row(b *bufio.Writer, p *pair) {
 	if p.State != complete {
 		verdict += "; " + string(p.State)
 	}
-	fmt.Fprintf(b, "%-24s %-9s %8s  %-18s %7s  %s\n", cut(plaintext.Line(p.Name), 24), runs, share, interval, chance,
-		verdict)
+	t.Row(name, runs, share, interval, chance, verdict)
 	if p.Problem != "" {
-		wrapped(b, "    ", plaintext.Line(p.Problem))
+		wrapped(t, "    ", plaintext.Line(p.Problem))
 	}
 	if p.Fix != "" {
-		wrapped(b, "    ", "fix: "+plaintext.Line(p.Fix))
+		wrapped(t, "    ", "fix: "+plaintext.Line(p.Fix))
 	}
 	for i := range p.Figures {
 		if c := &p.Figures[i]; c.Off.Sure() {
-			fmt.Fprintf(b, "    cell %d: %s (%s), p %s, %s\n", c.Cell+1, percent(c.Off.Share), c.Off.Interval(),
-				c.Off.Chance(), f.Word(c.Off.Verdict))
+			wrapped(t, "    ", fmt.Sprintf("cell %d: %s (%s), p %s, %s", c.Cell+1, percent(c.Off.Share),
+				c.Off.Interval(), c.Off.Chance(), f.Word(c.Off.Verdict)))
 		} else if c.N == 0 && c.Reason != "" && !p.Failed() {
-			wrapped(b, "    ", plaintext.Line(fmt.Sprintf("cell %d: no figure: %s", c.Cell+1, c.Reason)))
+			wrapped(t, "    ", plaintext.Line(fmt.Sprintf("cell %d: no figure: %s", c.Cell+1, c.Reason)))
 		}
 	}
 	if !p.Off() && !p.Failed() {
 		return
 	}
 	if p.SUT.Host+p.TG.Host != "" {
-		wrapped(b, "    ", plaintext.Line("from "+p.TG.String()+" to "+p.SUT.String()))
+		wrapped(t, "    ", plaintext.Line("from "+p.TG.String()+" to "+p.SUT.String()))
 	}
 	for _, why := range p.Because {
-		wrapped(b, "    ", plaintext.Line(why))
+		wrapped(t, "    ", plaintext.Line(why))
 	}
 	for i, d := range p.Differs {
 		if i == mostFewFacts {
-			fmt.Fprintf(b, "    and %d more facts (--json, --html)\n", len(p.Differs)-i)
+			wrapped(t, "    ", fmt.Sprintf("and %d more facts (--json, --html)", len(p.Differs)-i))
 			break
 		}
-		wrapped(b, "    ", plaintext.Line(d.String()))
+		wrapped(t, "    ", plaintext.Line(d.String()))
 	}
 }
 
@@ -316,27 +324,5 @@ func cut(s string, n int) string {
 	return s
 }
 
-// width is what lines of words keep to.
-const width = 80
-
-// wrapped writes a text in lines that begin alike; what follows the first stands further in.
-func wrapped(w io.Writer, indent, text string) {
-	at := 0
-	for word := range strings.FieldsSeq(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case at == 0:
-			io.WriteString(w, indent)
-			at = len(indent)
-		case at+1+n > width:
-			io.WriteString(w, "\n"+indent+"  ")
-			at = len(indent) + 2
-		default:
-			io.WriteString(w, " ")
-			at++
-		}
-		io.WriteString(w, word)
-		at += n
-	}
-	io.WriteString(w, "\n")
-}
+// wrapped adds a text in lines that begin alike; what follows the first stands further in.
+func wrapped(t *screen.Table, indent, text string) { t.Text(indent, indent+"  ", text) }

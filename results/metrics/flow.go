@@ -18,10 +18,11 @@ var payload = []measure.MetricDoc{
 		Meaning: "of a run in turns (docs/turns.md): those that do not count at this end, because " +
 			"they were read late, or bytes of other cells came in them, or the eBPF programs that " +
 			"tell who had the CPUs missed something; the quality says why"},
-	{Names: "turns_read_us turns_reader_cores",
-		Units: "us cores", Source: "CLOCK_MONOTONIC; CLOCK_THREAD_CPUTIME_ID",
+	{Names: "turns_read_us turns_probes_read_us turns_reader_cores",
+		Units: "us us cores", Source: "CLOCK_MONOTONIC; CLOCK_THREAD_CPUTIME_ID",
 		Meaning: "of a run in turns: how long reading the counters took at an edge of a turn, in the " +
-			"mean; what the thread that does so took within turns, with softirq that came while it ran"},
+			"mean, and the probes before one; what the thread that does so took within turns, with softirq that " +
+			"came while it ran"},
 	{Names: "turns_receive_buffer_bytes",
 		Units: "bytes", Source: "SO_RCVBUF",
 		Meaning: "of a run in turns: the receive buffer of a flow, of several the largest, as " +

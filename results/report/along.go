@@ -3,12 +3,12 @@
 package report
 
 import (
-	"bufio"
 	_ "embed"
 	"fmt"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -148,23 +148,25 @@ func (s alongStep) Why() string {
 	return strings.Join(words, "; ")
 }
 
-func writeAlong(b *bufio.Writer, all []alongCell) {
+func writeAlong(b *screen.Writer, all []alongCell) {
 	if len(all) == 0 {
 		return
 	}
 	b.WriteString("\n")
 	wrap(b, "", "", "Along the path: packets in the window that one interface counted; of these, those that the "+
 		"next one did not count; and between which numbers the real loss is. Medians over the runs")
-	const format = "%12s %10s %10s %10s  %s\n"
-	fmt.Fprintf(b, format, "packets", "lost", "at least", "at most", "between")
+	const format = "%12s %10s %10s %10s  %-s"
+	t := screen.Formatted(format)
+	t.Head("packets", "lost", "at least", "at most", "between")
 	for _, c := range all {
-		wrap(b, "", "  ", plaintext.Line(c.Cell))
+		t.Text("", "  ", plaintext.Line(c.Cell))
 		for _, s := range c.Steps {
 			f := s.Figures()
-			fmt.Fprintf(b, format, f[0], f[1], f[2], f[3], plaintext.Line(s.Where))
+			t.Row(f[0], f[1], f[2], f[3], plaintext.Line(s.Where))
 			if why := s.Why(); why != "" {
-				wrap(b, "      ", "      ", why)
+				t.Text("      ", "      ", why)
 			}
 		}
 	}
+	t.Write(b)
 }

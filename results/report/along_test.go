@@ -3,10 +3,10 @@
 package report
 
 import (
-	"bufio"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -32,7 +32,7 @@ func TestAlongThePath(t *testing.T) {
 		t.Fatalf("%+v", steps)
 	}
 	var b strings.Builder
-	w := bufio.NewWriter(&b)
+	w := screen.NewWriter(&b)
 	writeAlong(w, []alongCell{{Cell: "udp/udp", Steps: steps}})
 	w.Flush()
 	for _, want := range []string{"Along the path", "udp/udp", "1000         20         19         21",

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"bufio"
 	_ "embed"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -126,30 +126,33 @@ func (c Costs) Figures() []string {
 // maxCosts is how many rows a terminal shows; JSON and HTML have all.
 const maxCosts = 24
 
-func writeCosts(b *bufio.Writer, all []Costs) {
+func writeCosts(b *screen.Writer, all []Costs) {
 	if len(all) == 0 {
 		return
 	}
 	b.WriteString("\n")
 	wrap(b, "", "", "Costs, gross and net of what the hosts do at rest: medians, ± the standard uncertainty of "+
 		"one run (docs/power.md)")
-	const format = "%-25.25s %-4s %15s %15s %8s %15s %12s\n"
-	fmt.Fprintf(b, format, "cell", "end", "busy cores", "net cores", "NAPI", "J/GB", "net J/GB")
+	const format = "%-25.25s %-4s %15s %15s %8s %15s %12s"
+	t := screen.Formatted(format)
+	t.Head("cell", "end", "busy cores", "net cores", "NAPI", "J/GB", "net J/GB")
 	var words []string
 	for i, c := range all {
 		if i == maxCosts {
-			fmt.Fprintf(b, "... and %d more in the report\n", len(all)-i)
+			t.Text("", "", fmt.Sprintf("... and %d more in the report", len(all)-i))
 			break
 		}
-		fmt.Fprintf(b, format, plaintext.Line(c.Cell), c.Role.Label(), c.Busy, c.Net, c.Pollers, c.Joule, c.NetJ)
+		t.Row(plaintext.Line(c.Cell), c.Role.Label(), c.Busy.String(), c.Net.String(), c.Pollers.String(),
+			c.Joule.String(), c.NetJ.String())
 		for _, text := range c.Means {
 			if !slices.Contains(words, text) {
 				words = append(words, text)
 			}
 		}
 		if last := i+1 == len(all) || all[i+1].Cell != c.Cell; last && words != nil {
-			wrap(b, "  ", "  ", plaintext.Line(strings.Join(words, "; ")))
+			t.Text("  ", "  ", plaintext.Line(strings.Join(words, "; ")))
 			words = nil
 		}
 	}
+	t.Write(b)
 }

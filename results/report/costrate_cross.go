@@ -155,15 +155,14 @@ func (x *crossing) say(a, b string) string {
 	if *x.OpenLo <= c.From && *x.OpenHi >= c.To {
 		return text + "; they cannot be told apart at any rate that was measured, " + between
 	}
-	text += fmt.Sprintf("; between %s they cannot be told apart at %s to %s", between, digits3(*x.OpenLo),
-		digits3(*x.OpenHi))
+	text += fmt.Sprintf("; from %s to %s Gbit/s neither is shown to be cheaper", digits3(*x.OpenLo), digits3(*x.OpenHi))
 	switch {
 	case c.First != stat.Unknown && c.First == c.Last:
-		text += fmt.Sprintf(", and below and above %s is cheaper", cheaper(c.First, a, b))
+		text += fmt.Sprintf("; below and above that %s is cheaper", cheaper(c.First, a, b))
 	case c.First != stat.Unknown:
-		text += fmt.Sprintf(", and below %s is cheaper", cheaper(c.First, a, b))
+		text += fmt.Sprintf("; below that %s is cheaper", cheaper(c.First, a, b))
 	case c.Last != stat.Unknown:
-		text += fmt.Sprintf(", and above %s is cheaper", cheaper(c.Last, a, b))
+		text += fmt.Sprintf("; above that %s is cheaper", cheaper(c.Last, a, b))
 	}
 	return text
 }

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"bufio"
 	_ "embed"
 	"fmt"
 	"html"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/plan"
 )
 
@@ -559,7 +559,7 @@ func costRateFigures(all []costRate) (out []Figure) {
 }
 
 // writeCostRates prints where costs cross, and what missed its pace.
-func writeCostRates(b *bufio.Writer, all []costRate) {
+func writeCostRates(b *screen.Writer, all []costRate) {
 	for i := range all {
 		r := all[i].first(mostCurves)
 		says := slices.Concat(upTo(r.sentences(), mostSaid), r.listed())

@@ -3,14 +3,14 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 )
 
 // writeEnvironment writes in what the hosts differed between cells.
-func writeEnvironment(b *bufio.Writer, s *Summary) {
+func writeEnvironment(b *screen.Writer, s *Summary) {
 	if len(s.Environment) == 0 {
 		return
 	}

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	_ "embed"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -176,7 +176,7 @@ func (c FlowsCell) Interval() string { return interval(c.sum.SUT.ThroughputGbps,
 // maxFlowRows is how many rows a terminal shows; JSON and HTML have all.
 const maxFlowRows = 48
 
-func writeFlows(b *bufio.Writer, all []flowCurve) {
+func writeFlows(b *screen.Writer, all []flowCurve) {
 	if len(all) == 0 {
 		return
 	}
@@ -184,8 +184,9 @@ func writeFlows(b *bufio.Writer, all []flowCurve) {
 	wrap(b, "", "", "Flows: Gbit/s of all together, with its 95 % interval, and of one the least, the median and "+
 		"the most; Jain's index of fairness; busy cores. "+
 		"Medians over the runs. scaling = (sum at N) / (N x sum at 1), with its 95 % interval")
-	const format = "%5s %6s %5s %14s %6s %6s %6s %5s %5s %5s %5s  %s\n"
-	fmt.Fprintf(b, format, "flows", "queues", "sum", "95 % interval", "min", "median", "max", "Jain", "SUT", "TG",
+	const format = "%5s %6s %5s %14s %6s %6s %6s %5s %5s %5s %5s  %-s"
+	t := screen.Formatted(format)
+	t.Head("flows", "queues", "sum", "95 % interval", "min", "median", "max", "Jain", "SUT", "TG",
 		"ns/kB", "scaling")
 	rows, left := 0, 0
 	for _, c := range all {
@@ -194,14 +195,15 @@ func writeFlows(b *bufio.Writer, all []flowCurve) {
 			continue
 		}
 		rows += 1 + len(c.Cells)
-		wrap(b, "", "  ", plaintext.Line(c.Name))
+		t.Text("", "  ", plaintext.Line(c.Name))
 		for _, x := range c.Cells {
 			f := x.Figures()
-			fmt.Fprintf(b, format, strconv.Itoa(x.Flows), x.QueuesText(), f[0], x.Interval(), f[1], f[2], f[3], f[4],
+			t.Row(strconv.Itoa(x.Flows), x.QueuesText(), f[0], x.Interval(), f[1], f[2], f[3], f[4],
 				f[5], f[6], f[7], x.ScalingText())
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "... and %d more in the report\n", left)
+		t.Text("", "", fmt.Sprintf("... and %d more in the report", left))
 	}
+	t.Write(b)
 }

@@ -4,6 +4,8 @@ package report
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -94,6 +96,26 @@ func TestHTMLSelfContained(t *testing.T) {
 	for _, bad := range []string{"http://", "https://", "src=", "url(", "@import", "<link", "ZgotmplZ", "NaN", "Inf"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("has %q", bad)
+		}
+	}
+}
+
+// Every table sits in a box that scrolls, so that a window too narrow for it cuts no column off; the
+// browser's test says where none has to (browsertest, TestNoColumnIsCutOff).
+func TestTablesSitInBoxes(t *testing.T) {
+	for _, name := range []string{"demo.html.golden", "probed.html.golden"} {
+		page, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := strings.Split(string(page), "<table")
+		if len(tables) < 5 {
+			t.Fatalf("%s: %d tables", name, len(tables)-1)
+		}
+		for i, before := range tables[:len(tables)-1] {
+			if !strings.HasSuffix(strings.TrimSpace(before), `<div class="scroll" tabindex="0">`) {
+				t.Errorf("%s: table %d begins outside of a box: ...%s", name, i+1, before[max(0, len(before)-80):])
+			}
 		}
 	}
 }

@@ -3,15 +3,16 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
@@ -28,7 +29,7 @@ type idleTable struct {
 // spent the window, in percent of it, medians over the ok runs. Its journal must
 // have been read with the metrics of the hosts.
 func Idle(w io.Writer, j results.Journal) error {
-	b := bufio.NewWriter(w)
+	b := screen.NewWriter(w)
 	any := false
 	for _, g := range group(j) {
 		for _, role := range ends.Roles {
@@ -82,40 +83,39 @@ func idleOf(hosts []*results.Host) idleTable {
 // ghzColumn is no state's name: states are lower case.
 const ghzColumn = "GHz"
 
-func (t idleTable) write(b *bufio.Writer, title string, hosts []*results.Host) {
-	fmt.Fprintf(b, "%s: %% of the window in each idle state", title)
+func (t idleTable) write(b *screen.Writer, title string, hosts []*results.Host) {
+	says := title + ": % of the window in each idle state"
 	if s := medianText(hosts, func(h *results.Host) *float64 { return h.IOWaitCores }); s != none {
-		fmt.Fprintf(b, "; iowait %s cores", s)
+		says += "; iowait " + s + " cores"
 	}
 	switch medianText(hosts, func(h *results.Host) *float64 { return metricOf(h, "uring_no_iowait") }) {
 	case "1.00":
-		fmt.Fprint(b, ", io_uring's waits are not in it (NO_IOWAIT)")
+		says += ", io_uring's waits are not in it (NO_IOWAIT)"
 	case "0.00":
-		fmt.Fprint(b, ", io_uring's waits are in it")
+		says += ", io_uring's waits are in it"
 	}
 	for _, name := range []string{"throttle_core_events", "throttle_package_events"} {
 		if s := medianText(hosts, func(h *results.Host) *float64 { return metricOf(h, name) }); s != none &&
 			s != "0.00" {
-			fmt.Fprintf(b, "; %s %s", name, s)
+			says += "; " + name + " " + s
 		}
 	}
-	fmt.Fprintf(b, "\n%6s", "cpu")
+	screen.Line(b, "", "  ", says)
 	columns := append(slices.Clone(t.states), ghzColumn)
-	for _, c := range columns {
-		fmt.Fprintf(b, " %8s", c)
-	}
-	fmt.Fprintln(b)
+	table := screen.Formatted("%6s" + strings.Repeat(" %8s", len(columns)))
+	table.Head(append([]string{"cpu"}, columns...)...)
 	for _, cpu := range slices.Sorted(maps.Keys(t.cpus)) {
-		fmt.Fprintf(b, "%6d", cpu)
+		row := []string{strconv.Itoa(cpu)}
 		for _, c := range columns {
 			text := none
 			if s := stat.Summarize(t.cpus[cpu][c]); s != nil {
 				text = strconv.FormatFloat(s.Median, 'f', 2, 64)
 			}
-			fmt.Fprintf(b, " %8s", text)
+			row = append(row, text)
 		}
-		fmt.Fprintln(b)
+		table.Row(row...)
 	}
+	table.Write(b)
 	fmt.Fprintln(b)
 }
 

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	_ "embed"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
@@ -250,7 +250,7 @@ var ladderHead = []heading{
 	{"above", "", "<"},
 }
 
-func writeLadders(b *bufio.Writer, all []ladder) {
+func writeLadders(b *screen.Writer, all []ladder) {
 	for _, l := range all {
 		b.WriteString("\n")
 		wrap(b, "", "", "The ladder: what a frame that ends at each rung costs the receiver's CPUs, and how much "+
@@ -264,6 +264,14 @@ func writeLadders(b *bufio.Writer, all []ladder) {
 		}
 		for _, r := range l {
 			rows = append(rows, r.Words())
+		}
+		if b.Columns() > 0 {
+			t := tableOf(ladderHead, rows[:2])
+			for _, r := range rows[2:] {
+				t.Row(r...)
+			}
+			t.Write(b)
+			continue
 		}
 		widths, gap := layout(ladderHead, rows)
 		for _, r := range rows {

@@ -3,12 +3,12 @@
 package report
 
 import (
-	"bufio"
 	_ "embed"
 	"fmt"
 	"strconv"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -87,7 +87,7 @@ func (c lossFreeCell) Figures() []string {
 		searches, strconv.Itoa(c.Trials), sure, sender}
 }
 
-func writeLossFree(b *bufio.Writer, all []lossFreeCell) {
+func writeLossFree(b *screen.Writer, all []lossFreeCell) {
 	if len(all) == 0 {
 		return
 	}
@@ -96,12 +96,13 @@ func writeLossFree(b *bufio.Writer, all []lossFreeCell) {
 		"each time, the median of the searches with its 95 % interval; the lowest that failed. "+
 		"allowed: loss with which a trial passes. lossy: share of runs at that rate that lose more, with 95 % "+
 		"confidence. by sender: of the searches, those in which the sender could do no more.")
-	const format = "%9s %19s %9s %8s %8s %7s %6s %7s\n"
-	fmt.Fprintf(b, format, "kpps", "95 % interval", "failed at", "allowed", "searches", "trials", "lossy", "by")
-	fmt.Fprintf(b, format, "median", "kpps", "kpps", "%", "", "in all", "%", "sender")
+	const format = "%9s %19s %9s %8s %8s %7s %6s %7s"
+	t := screen.Formatted(format)
+	t.Head("kpps", "95 % interval", "failed at", "allowed", "searches", "trials", "lossy", "by")
+	t.Head("median", "kpps", "kpps", "%", "", "in all", "%", "sender")
 	for _, c := range all {
-		wrap(b, "", "  ", plaintext.Line(c.Cell))
-		f := c.Figures()
-		fmt.Fprintf(b, format, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7])
+		t.Text("", "  ", plaintext.Line(c.Cell))
+		t.Row(c.Figures()...)
 	}
+	t.Write(b)
 }

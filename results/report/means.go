@@ -3,12 +3,12 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -153,7 +153,7 @@ func (r *roi) Said() string {
 }
 
 // writeMeans writes below a table what is said of all its rows.
-func writeMeans(b *bufio.Writer, text string) {
+func writeMeans(b *screen.Writer, text string) {
 	if text != "" {
 		wrap(b, "", "  ", "in all rows: "+plaintext.Line(text))
 	}

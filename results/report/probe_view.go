@@ -3,16 +3,15 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
@@ -178,7 +177,7 @@ func digits(v *float64) string {
 const maxProbedCells = 4
 
 // writeProbes writes what the probes saw for a terminal.
-func writeProbes(b *bufio.Writer, s *Summary) {
+func writeProbes(b *screen.Writer, s *Summary) {
 	n := 0
 	for i := range s.Cells {
 		if s.Cells[i].SUT.Probed != nil || s.Cells[i].TG.Probed != nil {
@@ -186,7 +185,9 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 		}
 	}
 	if n > maxProbedCells && s.Top == 0 {
-		fmt.Fprintf(b, "\nprobes: figures of %d cells: see the HTML report, or zcbench report --top N\n", n)
+		b.WriteString("\n")
+		screen.Line(b, "", "  ", fmt.Sprintf("probes: figures of %d cells: see the HTML report, or zcbench report "+
+			"--top N", n))
 		return
 	}
 	v := probeViewOf(s.Cells, cmp.Or(s.Top, maxFunctions))
@@ -195,18 +196,22 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 			return
 		}
 		fmt.Fprintf(b, "\n%s\n", title)
-		t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+		var t *screen.Table
 		last := ""
 		for _, r := range rows {
 			if at := fmt.Sprintf("%s, %s", r.Cell, r.End); at != last {
-				t.Flush() // columns fit the rows below each name
-				fmt.Fprintf(b, "%s\n", at)
-				fmt.Fprintln(t, columns)
+				if t != nil {
+					t.Write(b) // columns fit the rows below each name
+				}
+				screen.Line(b, "", "  ", at)
+				head := strings.Split(strings.TrimSuffix(columns, "\t"), "\t")
+				t = screen.Aligned(strings.Repeat(">", len(head)))
+				t.Head(head...)
 				last = at
 			}
-			fmt.Fprintf(t, "%s\t%s\t\n", plaintext.Line(r.Name), strings.Join(r.Fields[:fields], "\t"))
+			t.Row(append([]string{plaintext.Line(r.Name)}, r.Fields[:fields]...)...)
 		}
-		t.Flush()
+		t.Write(b)
 	}
 	write("latency by stage, us, medians over the runs",
 		"stage\tis\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 10)

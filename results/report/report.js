@@ -34,7 +34,7 @@ function sortable(table) {
   const body = table.tBodies[0], rows = [...body.rows], head = table.tHead.rows[0], heads = [...head.cells];
   if (rows.length < 2) return;
   table.classList.add("sortable");
-  const names = heads.map(th => th.innerText.replace(/\s+/g, " ").trim() || th.textContent.trim());
+  const names = heads.map(th => [...th.childNodes].map(n => n.textContent).join(" ").trim() || th.textContent.trim());
   const numbers = heads.map(th => th.classList.contains("n"));
   let by = -1, down = false;
   const tools = document.createElement("div");
@@ -103,7 +103,7 @@ function sortable(table) {
     filter();
     if (!line.hidden) fields[0].focus({ preventScroll: true });
   });
-  const phone = matchMedia("(max-width: 40rem)"), named = () => fields.forEach((f, i) => { f.placeholder = phone.matches ? names[i] : numbers[i] ? "> 0" : "words"; });
+  const phone = matchMedia("(max-width: 64rem)"), named = () => fields.forEach((f, i) => { f.placeholder = phone.matches ? names[i] : numbers[i] ? "> 0" : "words"; });
   phone.addEventListener("change", named);
   named();
 }
@@ -131,6 +131,14 @@ function told(chart) {
     mark.addEventListener("blur", hide);
   }
 }
+// Where the window is narrow each row becomes a card, whose figures have their headings beside them.
+document.querySelectorAll("table.wide:not(.cards):not(.env)").forEach(table => {
+  const heads = [...table.querySelectorAll("thead th")].map(th => [...th.childNodes].map(n => n.textContent).join(" ").trim());
+  table.querySelectorAll("tbody tr").forEach(tr => [...tr.cells].forEach((td, i) => {
+    if (td.classList.contains("mode")) td.classList.add("all"); else if (heads[i]) td.dataset.h = heads[i];
+  }));
+  table.classList.add("cards");
+});
 document.querySelectorAll("table.sort").forEach(sortable);
 document.querySelectorAll(".chart").forEach(told);
 // Who follows a link to what is folded, or prints, sees it.

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"bufio"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -412,10 +412,13 @@ func (c roiCell) RankText() string {
 	return fmt.Sprint(c.Rank)
 }
 
-// CPUFigures, PowerFigures and NetFigures are those by one cost, for the page.
-func (c roiCell) CPUFigures() []string   { return c.Figures(results.CostCPU) }
-func (c roiCell) PowerFigures() []string { return c.Figures(results.CostPower) }
-func (c roiCell) NetFigures() []string   { return c.Figures(results.CostNetPower) }
+// CPUFigures are those by CPUs, for the page.
+func (c roiCell) CPUFigures() []string { return c.Figures(results.CostCPU) }
+
+// PowerRows are those by watts, in the order of [roi.PowerKinds].
+func (c roiCell) PowerRows() [][]string {
+	return [][]string{c.Figures(results.CostPower), c.Figures(results.CostNetPower)}
+}
 
 // PowerKinds names the kinds of watts, for the page.
 func (*roi) PowerKinds() []string { return []string{"gross", "net"} }
@@ -428,7 +431,7 @@ func (r *roi) Power() bool {
 // maxROICells is how many cells a terminal shows; JSON and HTML have all.
 const maxROICells = 24
 
-func writeROI(b *bufio.Writer, r *roi) {
+func writeROI(b *screen.Writer, r *roi) {
 	if r == nil {
 		return
 	}
@@ -445,13 +448,9 @@ func writeROI(b *bufio.Writer, r *roi) {
 var perUnit = map[results.Cost]string{results.CostCPU: "busy core", results.CostPower: "watt, gross",
 	results.CostNetPower: "watt beyond idle"}
 
-func writeROITable(b *bufio.Writer, r *roi, cost results.Cost) {
+func writeROITable(b *screen.Writer, r *roi, cost results.Cost) {
 	if !slices.ContainsFunc(r.Cells, func(c roiCell) bool { return len(*c.of(cost)) > 0 }) {
 		return
-	}
-	rank := ""
-	if cost == results.CostCPU {
-		rank = "  rank"
 	}
 	fmt.Fprintf(b, "\nROI = throughput^2 / cost, per %s\n", perUnit[cost])
 	const mostName = 36
@@ -459,24 +458,28 @@ func writeROITable(b *bufio.Writer, r *roi, cost results.Cost) {
 	for _, c := range r.Cells {
 		width = max(width, min(mostName, utf8.RuneCountInString(plaintext.Line(c.Cell))))
 	}
-	fmt.Fprintf(b, "%-*s %9s %9s %9s %18s%s\n", width, "cell", "receiver", "sender", "total", "95 % interval", rank)
+	format, head := fmt.Sprintf("%%-%d.%ds %%9s %%9s %%9s %%18s", width, mostName), []string{"cell", "receiver",
+		"sender", "total", "95 % interval"}
+	if cost == results.CostCPU {
+		format, head = format+"  %4s  %-s", append(head, "rank")
+	}
+	t := screen.Formatted(format)
+	t.Head(head...)
 	for i, c := range r.Cells {
 		if i == maxROICells {
-			fmt.Fprintf(b, "... and %d more in the report\n", len(r.Cells)-i)
+			t.Text("", "", fmt.Sprintf("... and %d more in the report", len(r.Cells)-i))
 			break
 		}
 		f := c.Figures(cost)
-		fmt.Fprintf(b, "%-*.*s %9s %9s %9s %18s", width, mostName, plaintext.Line(c.Cell), f[0], f[1], f[2], f[3])
-		if rank != "" {
-			fmt.Fprintf(b, "  %4s", c.RankText())
-			if c.Caveat != "" {
-				fmt.Fprint(b, "  ", plaintext.Line(c.Caveat))
-			}
+		row := append([]string{plaintext.Line(c.Cell)}, f[:4]...)
+		if cost == results.CostCPU {
+			row = append(row, c.RankText(), plaintext.Line(c.Caveat))
 		}
-		fmt.Fprintln(b)
+		t.Row(row...)
 		if text := strings.Join(c.Means[cost], "; "); text != "" {
-			wrap(b, "  ", "  ", plaintext.Line(text))
+			t.Text("  ", "  ", plaintext.Line(text))
 		}
 	}
+	t.Write(b)
 	writeMeans(b, r.meansOf(cost))
 }

@@ -3,11 +3,11 @@
 package report
 
 import (
-	"bufio"
 	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 )
 
 // rowless are the cells that have no row in a terminal's table, because it would be empty.
@@ -49,7 +49,7 @@ func (c *Cell) ofNoPair() bool {
 }
 
 // write lists the cells that have no row, with the numbers of the reasons, which follow.
-func (a rowless) write(b *bufio.Writer) {
+func (a rowless) write(b *screen.Writer) {
 	if len(a.copied)+len(a.cannot) == 0 {
 		return
 	}

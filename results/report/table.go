@@ -3,7 +3,6 @@
 package report
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
@@ -35,7 +35,7 @@ func Short(w io.Writer, s *Summary, demo bool) error {
 	if s.Brief == nil || len(s.Brief.Rows) == 0 {
 		return Table(w, s)
 	}
-	b := bufio.NewWriter(w)
+	b := screen.NewWriter(w)
 	if err := answer.WriteBrief(b, s.Brief); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (s *Summary) expected(x *stop) bool {
 // Table writes the summary for a terminal: the answer in short, then in full a row per cell, then
 // the reasons and fixes that it cites by number, then flags and warnings.
 func Table(w io.Writer, s *Summary) error {
-	b := bufio.NewWriter(w)
+	b := screen.NewWriter(w)
 	if s.Brief != nil {
 		if err := answer.WriteBrief(b, s.Brief); err != nil {
 			return err
@@ -154,7 +154,7 @@ func cites(numbers []int) string {
 	return strings.TrimSuffix(fmt.Sprint(numbers), "]") + more + "]"
 }
 
-func writeRows(b *bufio.Writer, s *Summary) {
+func writeRows(b *screen.Writer, s *Summary) {
 	shown, rest := part(s.Cells)
 	cells := make([]Cell, len(shown))
 	for i, n := range shown {
@@ -177,7 +177,7 @@ func writeRows(b *bufio.Writer, s *Summary) {
 }
 
 // writeCells writes a row of each cell, and below it what is to be said of that.
-func writeCells(b *bufio.Writer, head []heading, cells []Cell, row func(*Cell) []string) {
+func writeCells(b *screen.Writer, head []heading, cells []Cell, row func(*Cell) []string) {
 	top, unit := make([]string, len(head)), make([]string, len(head))
 	for i, h := range head {
 		top[i], unit[i] = h.top, h.unit
@@ -186,8 +186,21 @@ func writeCells(b *bufio.Writer, head []heading, cells []Cell, row func(*Cell) [
 	for i := range cells {
 		rows = append(rows, row(&cells[i]))
 	}
-	widths, gap := layout(head, rows)
 	under := settings(cells)
+	if b.Columns() > 0 {
+		t := tableOf(head, rows[:2])
+		for i, r := range rows[2:] {
+			t.Row(r...)
+			for _, text := range []string{under[i], remarks(&cells[i])} {
+				if text != "" {
+					t.Text("  ", "  ", text)
+				}
+			}
+		}
+		t.Write(b)
+		return
+	}
+	widths, gap := layout(head, rows)
 	for i, r := range rows {
 		writeRow(b, head, r, widths, gap)
 		if i < 2 {
@@ -199,6 +212,19 @@ func writeCells(b *bufio.Writer, head []heading, cells []Cell, row func(*Cell) [
 			}
 		}
 	}
+}
+
+// tableOf makes a table for a terminal.
+func tableOf(head []heading, heads [][]string) *screen.Table {
+	columns := ""
+	for _, h := range head {
+		columns += h.align
+	}
+	t := screen.Aligned(columns)
+	for _, h := range heads {
+		t.Head(h...)
+	}
+	return t
 }
 
 // layout finds the width of each column and of the gap between them. Where they do not fit,
@@ -253,7 +279,7 @@ func unmeasured(head []heading, rows [][]string) bool {
 	return true
 }
 
-func writeRow(b *bufio.Writer, head []heading, fields []string, widths []int, gap int) {
+func writeRow(b *screen.Writer, head []heading, fields []string, widths []int, gap int) {
 	var line strings.Builder
 	last := len(fields) - 1
 	for i, f := range fields[:last] {
@@ -280,7 +306,7 @@ func writeRow(b *bufio.Writer, head []heading, fields []string, widths []int, ga
 	wrap(b, "  ", "  ", fields[last])
 }
 
-func writeLegend(b *bufio.Writer, s *Summary) {
+func writeLegend(b *screen.Writer, s *Summary) {
 	b.WriteString("\n")
 	wrap(b, "", "", "SUT = receiver, TG = sender. Gbit/s is payload, 1e9 bits. busy = wall - idle - iowait, 1.00 "+
 		"= one CPU. "+
@@ -303,7 +329,7 @@ func limitLegend(s *Summary) string {
 	return legend
 }
 
-func writeStops(b *bufio.Writer, stops []stop) {
+func writeStops(b *screen.Writer, stops []stop) {
 	for i, s := range stops {
 		if i == maxStops {
 			fmt.Fprintf(b, "\n... and %s: see the HTML report or the journal\n", plural(len(stops)-i, "more reason"))
@@ -325,7 +351,7 @@ func writeStops(b *bufio.Writer, stops []stop) {
 	}
 }
 
-func writeNotes(b *bufio.Writer, s *Summary) {
+func writeNotes(b *screen.Writer, s *Summary) {
 	lines := noteLines(s)
 	if len(lines) == 0 {
 		return
@@ -375,6 +401,6 @@ func noteLines(s *Summary) []string {
 }
 
 // wrap writes text in lines of at most Width columns where its words allow it.
-func wrap(b *bufio.Writer, first, rest, text string) {
-	b.WriteString(plaintext.Wrap(first, rest, text))
+func wrap(b *screen.Writer, first, rest, text string) {
+	screen.Text(b, first, rest, text)
 }

@@ -3,11 +3,10 @@
 package report
 
 import (
-	"bufio"
 	_ "embed"
-	"fmt"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -72,18 +71,19 @@ func (c tripsCell) Figures() []string {
 		median(c.P999Us, digits3), median(c.MaxUs, digits3), median(c.SUTCPUUs, digits3), median(c.TGCPUUs, digits3)}
 }
 
-func writeTrips(b *bufio.Writer, all []tripsCell) {
+func writeTrips(b *screen.Writer, all []tripsCell) {
 	if len(all) == 0 {
 		return
 	}
 	b.WriteString("\n")
 	wrap(b, "", "", "Round trips: per second, with its 95 % interval; how long they took, us, from when a "+
 		"request was sent, or was due by the rate; busy CPU time for each, us. Medians over the runs")
-	const format = "%9s %19s %7s %7s %7s %7s %8s %7s %7s\n"
-	fmt.Fprintf(b, format, "per s", "95 % interval", "p50", "p90", "p99", "p99.9", "max", "SUT", "TG")
+	const format = "%9s %19s %7s %7s %7s %7s %8s %7s %7s"
+	t := screen.Formatted(format)
+	t.Head("per s", "95 % interval", "p50", "p90", "p99", "p99.9", "max", "SUT", "TG")
 	for _, c := range all {
-		wrap(b, "", "  ", plaintext.Line(c.Cell))
-		f := c.Figures()
-		fmt.Fprintf(b, format, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8])
+		t.Text("", "  ", plaintext.Line(c.Cell))
+		t.Row(c.Figures()...)
 	}
+	t.Write(b)
 }

@@ -30,7 +30,7 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 		d.Ratio.Lo, d.Ratio.Hi = &pairs.Lo, &pairs.Hi
 	}
 	if inTurns(theirs, ours) {
-		d.inTurns = pairsOf(theirs, ours)
+		d.inTurns = pairsOf(logsOf(theirs), logsOf(ours))
 	}
 	a, b = ofBoth(a, b)
 	d.test(strataOf(a, b, pairOfBlocks))
@@ -50,11 +50,10 @@ func inTurns(a, b []Run) bool {
 }
 
 // pairsOf makes a stratum of each pair: what is permuted is its sign.
-func pairsOf(a, b []Run) []stratum {
-	la, lb := logsOf(a), logsOf(b)
-	out := make([]stratum, len(la))
-	for i := range la {
-		out[i] = stratum{a: la[i : i+1 : i+1], b: lb[i : i+1 : i+1]}
+func pairsOf(a, b []float64) []stratum {
+	out := make([]stratum, len(a))
+	for i := range a {
+		out[i] = stratum{a: a[i : i+1 : i+1], b: b[i : i+1 : i+1]}
 	}
 	return out
 }

@@ -118,6 +118,14 @@ func RunsFor(tests int, sd float64) (n int, ok bool) {
 	return mostRuns + 1, false
 }
 
+// StartsFor returns how many starts let so many comparisons of cells that took turns be within
+// starts.
+func StartsFor(tests int) (n int) {
+	for n = MinRuns; n < mostRuns && leastInTurns(n) >= Alpha/float64(tests); n++ {
+	}
+	return n
+}
+
 // leastP computes the p of the U test on two samples that do not overlap: two of all the ways to
 // deal their ranks.
 func leastP(na, nb int) float64 {

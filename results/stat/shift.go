@@ -36,7 +36,30 @@ type Shift struct {
 	OfSessions bool     `json:"of_sessions,omitempty"`
 	Between    float64  `json:"between_boots,omitempty"` // spread between boots that was taken
 	Warnings   []string `json:"warnings,omitempty"`
+
+	inTurns, ofPairs []stratum // see [Shift.Choose]
+	within           bool      // P is of pairs within starts
 }
+
+// Choose takes the test that can decide at a level where the two took turns in each start, as
+// [Difference.Choose] does.
+func (s *Shift) Choose(level float64) {
+	if s.inTurns == nil {
+		return
+	}
+	strata := s.ofPairs
+	if s.within = leastInTurns(len(s.inTurns)) < level; s.within {
+		strata = s.inTurns
+	}
+	s.P, s.Least = permuteBlocks(strata)
+	s.Adjusted = s.P
+}
+
+// InTurns reports whether P is of pairs within starts.
+func (s *Shift) InTurns() bool { return s.within }
+
+// TookTurns reports whether the two took turns in each start, whatever P is of.
+func (s *Shift) TookTurns() bool { return s.inTurns != nil }
 
 // ShiftOf compares the runs b with the runs a, at the level at which [Contrast] does.
 func ShiftOf(a, b []Run, between Between) Shift {
@@ -130,8 +153,12 @@ func shiftOfBlocks(a, b []Run) (s Shift, ok bool) {
 	}
 	s = shiftOfPairs(valuesOf(x), valuesOf(y))
 	s.NA, s.NB = n[0], n[1]
+	if inTurns(x, y) {
+		s.inTurns = pairsOf(plain(x, y))
+	}
 	a, b = ofBoth(a, b)
-	s.P, s.Least = permuteBlocks(plainStrata(a, b, pairOfBlocks))
+	s.ofPairs = plainStrata(a, b, pairOfBlocks)
+	s.P, s.Least = permuteBlocks(s.ofPairs)
 	s.Warnings = tooFew(s.NA, s.NB, s.Pairs)
 	return s, true
 }
@@ -239,14 +266,20 @@ func openMean(runs []Run, unit func(Run) string) (variance float64, df int) {
 // plainStrata does what [strataOf] does, for the values themselves, as shares of the greatest:
 // their size tells values that differ only by rounding from those that really do.
 func plainStrata(a, b []Run, of func(Run) Run) []stratum {
-	va, vb := valuesOf(a), valuesOf(b)
+	va, vb := plain(a, b)
+	return strataBy(a, b, va, vb, of)
+}
+
+// plain returns the values of both as shares of the greatest.
+func plain(a, b []Run) (va, vb []float64) {
+	va, vb = valuesOf(a), valuesOf(b)
 	scale := scaleOf(va, vb)
 	for _, v := range [][]float64{va, vb} {
 		for i := range v {
 			v[i] *= scale
 		}
 	}
-	return strataBy(a, b, va, vb, of)
+	return va, vb
 }
 
 func scaleOf(a, b []float64) float64 {

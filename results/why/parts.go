@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // notSampled is the CPU time that accounting has and samples have not: that of kernel threads
@@ -50,8 +51,8 @@ const (
 
 // functions compares functions by their own time. Records have those with the most time of a
 // run: one that is missing had less than the last of the list. So those are left out that are
-// not well above what a list may leave out.
-func (s *sides) functions(cpu Line) (lines []Line) {
+// not well above what a list may leave out, and those that so few runs could not tell apart.
+func (s *sides) functions(cpu Line, together float64) (lines []Line) {
 	least := leastFunction * (cpu.A + cpu.B)
 	class := map[function]string{}
 	var keys []function
@@ -71,8 +72,12 @@ func (s *sides) functions(cpu Line) (lines []Line) {
 	slices.SortFunc(keys, func(x, y function) int {
 		return cmp.Or(cmp.Compare(time[y], time[x]), cmp.Compare(x.name, y.name), cmp.Compare(x.where, y.where))
 	})
-	for _, key := range keys[:min(len(keys), mostFunctions, cpu.Tests())] {
+	n := min(len(keys), mostFunctions)
+	level := stat.Alpha / (float64(n) * together)
+	cpu.Choose(level)
+	for _, key := range keys[:min(n, int(float64(cpu.Tests())/together))] {
 		l := s.line(key.name, unitNs, func(r *run) float64 { return r.own(key) })
+		l.Choose(level)
 		l.Where, l.Class = key.where, class[key]
 		lines = append(lines, l)
 	}

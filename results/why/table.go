@@ -3,15 +3,16 @@
 package why
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -30,13 +31,12 @@ func (r *Result) Table(w io.Writer) error {
 		}
 	}
 	for _, line := range r.Remarks {
-		io.WriteString(w, plaintext.Wrap("note: ", "  ", plaintext.Line(line)))
+		screen.Text(w, "note: ", "  ", plaintext.Line(line))
 	}
-	text := "\n"
+	_, err := fmt.Fprintln(w)
 	for _, line := range r.Method() {
-		text += plaintext.Wrap("", "  ", line)
+		err = errors.Join(err, screen.Text(w, "", "  ", line))
 	}
-	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -53,16 +53,20 @@ func (r *Result) Method() []string { return MethodOf([]*Result{r}) }
 
 // MethodOf explains the same for several results together.
 func MethodOf(all []*Result) []string {
-	paired, apart := false, false
+	paired, within, apart := false, false, false
 	for _, r := range all {
 		for i := range r.Ends {
 			paired, apart = paired || r.Ends[i].CPU.Pairs > 0, apart || r.Ends[i].CPU.Pairs == 0
+			within = within || r.Ends[i].inTurns()
 		}
 	}
 	lines := []string{"why: A, B and B-A are means, which add up: the classes to the CPU time by accounting."}
 	if paired {
 		lines = append(lines, "They cover the blocks that both have; the 95 % interval comes from the means of "+
 			"all their subsets, p from ranks permuted within pairs of blocks.")
+	}
+	if within {
+		lines = append(lines, inTurnsText)
 	}
 	if apart {
 		lines = append(lines, "Without shared blocks: Welch's interval, p from Mann-Whitney's U.")
@@ -71,15 +75,25 @@ func MethodOf(all []*Result) []string {
 		"that of the CPU time is not. What is named has p below 0.05 and an interval that excludes 0 (docs/why.md).")
 }
 
+// inTurnsText is of what took turns, with enough starts.
+const inTurnsText = "The two took turns: p comes from ranks permuted within starts."
+
+// inTurns reports whether any p is of pairs within starts.
+func (e *End) inTurns() bool {
+	return slices.ContainsFunc(slices.Concat([]Line{e.CPU}, e.Classes, e.Counters, e.Functions),
+		func(l Line) bool { return l.InTurns() && !l.Untested })
+}
+
 func (e *End) table(w io.Writer, r *Result) error {
-	fmt.Fprintf(w, "\nwhy, %s: %s\nbusy CPU time in ns per kB (1000 bytes) of payload, by class; profiled by %s, "+
-		"%d+%d runs%s\n", e.Role.Label(), plaintext.Line(r.Title()),
-		plaintext.Line(e.Event), len(e.RunsA), len(e.RunsB), levelText(&e.CPU.Shift))
+	fmt.Fprintln(w)
+	screen.Line(w, "why, "+e.Role.Label()+": ", "  ", plaintext.Line(r.Title()))
+	screen.Line(w, "", "  ", fmt.Sprintf("busy CPU time in ns per kB (1000 bytes) of payload, by class; profiled by "+
+		"%s, %d+%d runs%s", plaintext.Line(e.Event), len(e.RunsA), len(e.RunsB), levelText(&e.CPU.Shift)))
 	if err := e.classTable(w); err != nil {
 		return err
 	}
 	for _, line := range e.Sentences() {
-		fmt.Fprintln(w, plaintext.Line(line))
+		screen.Line(w, "", "  ", plaintext.Line(line))
 	}
 	if err := e.functionTable(w); err != nil {
 		return err
@@ -98,11 +112,9 @@ func levelText(s *stat.Shift) string {
 }
 
 func (e *End) classTable(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "class\tA\tB\tB-A\t95 % interval\tof the difference\tp")
-	row := func(name string, fields []string) {
-		fmt.Fprintf(tw, "%s\t%s\n", plaintext.Line(name), strings.Join(fields, "\t"))
-	}
+	t := screen.Aligned("<<<<<<<")
+	t.Head("class", "A", "B", "B-A", "95 % interval", "of the difference", "p")
+	row := func(name string, fields []string) { t.Row(append([]string{plaintext.Line(name)}, fields...)...) }
 	row("CPU, all classes", e.CPU.Fields(true))
 	shown, vague := e.Shown()
 	for i := range shown {
@@ -117,7 +129,7 @@ func (e *End) classTable(w io.Writer) error {
 	for i := range vague {
 		row("  of it "+vague[i].Name, vague[i].Fields(true))
 	}
-	return tw.Flush()
+	return t.Write(w)
 }
 
 // Shown selects the classes that differ beyond doubt: those that name a cause, and those that do
@@ -158,10 +170,15 @@ func (e *End) Sentences() (out []string) {
 	case !e.CPU.Differs:
 		out = append(out, "the CPU time itself: cannot tell, which does not mean equal")
 	}
+	all := len(e.Classes) + len(e.Counters)
+	if e.CPU.TookTurns() && e.rates.Work == "" && len(e.Classes) > 0 && !e.Classes[0].InTurns() {
+		out = append(out, fmt.Sprintf("the two took turns, but %d starts are too few to tell %d classes and counters "+
+			"apart within starts, so that what starts differ by is in it: %d are enough", e.CPU.Pairs, all,
+			stat.StartsFor(int(float64(all)*e.together))))
+	}
 	if len(e.CPU.Warnings) > 0 {
 		out = append(out, strings.Join(e.CPU.Warnings, "; "))
 	} else if e.Untested > 0 {
-		all := len(e.Classes) + len(e.Counters)
 		text := fmt.Sprintf("%d of %d classes and counters were not tested: so few runs cannot tell more apart",
 			e.Untested, all)
 		if n, ok := stat.RunsFor(all, 0); ok {
@@ -201,13 +218,13 @@ func (e *End) functionTable(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "function, own time\tA\tB\tB-A\t95 % interval\tof the difference\tp\twhere\tclass")
+	t := screen.Aligned("<<<<<<<<<")
+	t.Head("function, own time", "A", "B", "B-A", "95 % interval", "of the difference", "p", "where", "class")
 	for _, f := range shown[:min(len(shown), shownFunctions)] {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", plaintext.Line(f.Name), strings.Join(f.Fields(true), "\t"),
-			plaintext.Line(f.Where), plaintext.Line(f.Class))
+		t.Row(slices.Concat([]string{plaintext.Line(f.Name)}, f.Fields(true),
+			[]string{plaintext.Line(f.Where), plaintext.Line(f.Class)})...)
 	}
-	err := tw.Flush()
+	err := t.Write(w)
 	if n := len(shown) - shownFunctions; n > 0 {
 		fmt.Fprintf(w, "and %d more (--json has all)\n", n)
 	}
@@ -220,13 +237,13 @@ func (e *End) counterTable(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "counted\tunit\tA\tB\tB-A\t95 % interval\tB/A\tp")
+	t := screen.Aligned("<<<<<<<<")
+	t.Head("counted", "unit", "A", "B", "B-A", "95 % interval", "B/A", "p")
 	for i := range shown {
 		c := &shown[i]
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", plaintext.Line(c.Name), c.Unit, strings.Join(c.CounterFields(), "\t"))
+		t.Row(append([]string{plaintext.Line(c.Name), c.Unit}, c.CounterFields()...)...)
 	}
-	return tw.Flush()
+	return t.Write(w)
 }
 
 // CounterFields formats A, B, B-A, its interval, B/A and p.

@@ -176,8 +176,9 @@ func explainEnd(c *compare.Couple, role ends.Role, metrics bool, together float6
 	if e.CPU.Untested = !anyDiffers(e.Classes) && !anyDiffers(e.Counters); !e.CPU.Untested {
 		// As functions: asked only now, it adds no error to comparisons of equal cells. In the
 		// family itself it would lose half of what 8 runs can tell.
+		e.CPU.Choose(stat.Alpha)
 		e.CPU.Differs = e.differs(&e.CPU)
-		e.Functions = s.functions(e.CPU)
+		e.Functions = s.functions(e.CPU, together)
 		e.testFunctions()
 	}
 	e.sumUp(s)
@@ -188,9 +189,17 @@ func explainEnd(c *compare.Couple, role ends.Role, metrics bool, together float6
 // test gives classes and counters their verdicts. They are one family, of as many as the runs can
 // tell apart at all: the classes with the most time, then the counters in their order. How much
 // time a class has in both cells together says nothing of its difference, so that choosing by it
-// makes none.
+// makes none. Where the two took turns, pairs are within starts if they can tell all apart by
+// these.
 func (e *End) test() {
 	slices.SortStableFunc(e.Classes, func(x, y Line) int { return cmp.Compare(y.A+y.B, x.A+x.B) })
+	level := stat.Alpha / (float64(len(e.Classes)+len(e.Counters)) * e.together)
+	e.CPU.Choose(level)
+	for _, lines := range [][]Line{e.Classes, e.Counters} {
+		for i := range lines {
+			lines[i].Choose(level)
+		}
+	}
 	var family []*stat.Shift
 	room := 0
 	if e.CPU.Testable() && e.rates.Work == "" {

@@ -33,6 +33,7 @@ type experiment struct {
 	b       map[string]float64 // what B takes otherwise, ns per kB by class
 	calls   float64            // system calls of B for one of A; 0: as many
 	outside float64            // ns per kB that B's accounting has and its samples have not
+	turns   bool               // each block is a start, in which the two take turns
 	change  func(*results.Record)
 }
 
@@ -59,6 +60,9 @@ func (x experiment) journal() results.Journal {
 			r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(k, "-", rep), SessionID: "s",
 				Cell: cells[k], Rep: rep, Block: rep, Seq: 2*rep + k, Verdict: results.OK}
 			r.SUT.Env.BootID, r.TG.Env.BootID = "sut", "tg"
+			if x.turns {
+				r.Start, r.StartUTCNs, r.Turns = rep+1, int64(rep+1)*1e9, &results.Turns{TurnNs: 60e6, Turns: 18, Cells: 2}
+			}
 			x.host(rng, &r.SUT, k, max(block, .3)*(1+.03*rng.NormFloat64()))
 			if x.change != nil {
 				x.change(&r)
@@ -186,6 +190,51 @@ func TestNothingDiffers(t *testing.T) {
 		if wrong > rounds*5/100 {
 			t.Errorf("%d runs of each: something is named in %d of %d experiments without a difference", reps, wrong,
 				rounds)
+		}
+	}
+}
+
+// Two that take turns are compared within starts, where starts are enough for all classes and
+// counters: then a tenth of a class is found though starts differ by a fifth, which hides it from
+// pairs of starts. Of equal ones at most 5 % name anything, by either.
+func TestWithinStarts(t *testing.T) {
+	rounds := long.Rounds(50, 1000)
+	for _, reps := range []int{8, 13} {
+		found, wrong, apart := 0, 0, 0
+		for seed := range uint64(rounds) {
+			x := experiment{seed: seed, reps: reps, turns: true}
+			r, e := x.explain(t)
+			if anyNamed(e) {
+				wrong++
+			}
+			within := reps > 8
+			if e.CPU.Level != stat.AcrossStarts || e.Classes[0].InTurns() != within || within && e.Untested > 0 ||
+				!slices.Contains(r.Method(), inTurnsText) && within ||
+				strings.Contains(strings.Join(e.Sentences(), "; "), "apart within starts, so that") == within {
+				t.Fatalf("%d starts: %s, pairs within starts: %v, %d were not tested; %q", reps, e.CPU.Level,
+					e.Classes[0].InTurns(), e.Untested, r.Method())
+			}
+			x.b = map[string]float64{"copy": -8}
+			names := func(e *End) bool {
+				return slices.ContainsFunc(e.Classes, func(l Line) bool { return l.Name == "copy" && l.Differs })
+			}
+			if _, e := x.explain(t); names(e) {
+				found++
+			}
+			if x.turns = false; reps > 8 {
+				if _, e := x.explain(t); names(e) {
+					apart++
+				}
+			}
+		}
+		t.Logf("%d starts: of %d the copy is named in %d within starts, in %d by pairs of blocks; something of equal "+
+			"ones in %d", reps, rounds, found, apart, wrong)
+		if most := .05*float64(rounds) + 3*math.Sqrt(.05*.95*float64(rounds)); float64(wrong) > most {
+			t.Errorf("%d starts: something of equal ones is named in %d of %d", reps, wrong, rounds)
+		}
+		if reps > 8 && (found < rounds*80/100 || apart > found*2/3) {
+			t.Errorf("%d starts: of %d the copy is named in %d within starts, in %d by pairs of blocks", reps, rounds,
+				found, apart)
 		}
 	}
 }

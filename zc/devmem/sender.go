@@ -68,7 +68,7 @@ func (s *Sender) open(opt stream.Options) (err error) {
 		if !errors.As(err, &refused) {
 			return err
 		}
-		if why, fix := s.mem.Refused(refused.Ack); why != "" {
+		if why, fix := s.mem.Refused(s.dev, refused.Ack); why != "" {
 			return &fault.Error{Op: refused.Op, Err: fmt.Errorf("%w: %s", refused.Err, why), Ack: refused.Ack, How: fix}
 		}
 		return err

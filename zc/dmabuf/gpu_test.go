@@ -111,3 +111,21 @@ func TestMovedFromGPU(t *testing.T) {
 		t.Errorf("the host's own memory: %v", err)
 	}
 }
+
+// What is between NIC and GPU is added to why the kernel does not give the NIC the memory.
+func TestRefusedWithDistance(t *testing.T) {
+	bus(t)
+	m := &Memory{Place: "0000:41:00.0", Size: 1 << 20}
+	all := m.between("0000:c1:00.0") // of the other vendor's, but a device
+	if len(all) != 1 || !strings.Contains(all[0].Error(), "the driver of the GPU is not nvidia") {
+		t.Errorf("%v", all)
+	}
+	for _, m := range []*Memory{{Place: ""}, {Place: "0000:99:00.0"}} {
+		if all := m.between("0000:c1:00.0"); all != nil {
+			t.Errorf("of %q: %v", m.Place, all)
+		}
+	}
+	if all := m.between(""); all != nil {
+		t.Errorf("of no NIC: %v", all)
+	}
+}

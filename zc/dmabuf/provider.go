@@ -105,14 +105,20 @@ func NearTo(d *nic.Device, area string) (string, error) {
 	if err != nil || arg != "" || p.Near == nil {
 		return area, err
 	}
-	bus := ""
-	if d != nil {
-		if drv, err := d.Driver(); err == nil && gpu.CheckPCI(drv.Bus) == nil {
-			bus = drv.Bus
-		}
-	}
-	arg, err = p.Near(bus)
+	arg, err = p.Near(busOf(d))
 	return p.Name + ":" + arg, err
+}
+
+// busOf returns a NIC's PCI address; "" of one without.
+func busOf(d *nic.Device) string {
+	if d == nil {
+		return ""
+	}
+	drv, err := d.Driver()
+	if err != nil || gpu.CheckPCI(drv.Bus) != nil {
+		return ""
+	}
+	return drv.Bus
 }
 
 // Runs reports whether a word of the options has a program run.

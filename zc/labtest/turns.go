@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,8 +26,8 @@ const turnsPlan = `name: turns
 purpose: check
 order: turns
 turn: %v
-sut: {host: "netns:%s", dev: %s}
-tg: {host: "netns:%s"}
+sut: {host: "netns:%s", dev: %s%s}
+tg: {host: "netns:%s"%s}
 factors: {rx: [%s], tx: [tcp], touch: [verify], message: [1M], area_bytes: [%d]}
 sndbuf: 256K
 rcvbuf: 1M
@@ -36,22 +37,53 @@ warmup: false
 repetitions: 1
 stall: 1m
 gates: {foreign_cores: off, replace: 0}
-`
+%s`
+
+// Turns are modes that take turns.
+type Turns struct {
+	RX     []string
+	Flows  int    // of each, whose threads share a CPU; 0: one
+	Layout string // of CPUs; "": as found
+}
+
+func (x Turns) flows() int { return max(x.Flows, 1) }
+
+// plan returns the experiment file.
+func (x Turns) plan(turn time.Duration) string {
+	sut, tg, more := "", "", ""
+	if x.Flows > 1 { // the guest has two CPUs
+		sut, tg, more = ", cpu: 1", ", cpu: 0", fmt.Sprintf("flows: %d\n", x.Flows)
+	}
+	if x.Layout != "" {
+		more += fmt.Sprintf("cpu_layout: %s\n", x.Layout)
+	}
+	return fmt.Sprintf(turnsPlan, turn, RXNS, RXDev, sut, TXNS, tg, strings.Join(x.RX, ", "), turnsArea, 4*turn, 2*turn,
+		more)
+}
 
 const turnsArea = 16 << 20
 
 // turnsLengths are tried one after another: a busy machine that emulates is late.
 var turnsLengths = []time.Duration{200 * time.Millisecond, 600 * time.Millisecond, 2 * time.Second}
 
-// TakeTurns runs zcbench with receive modes that take turns, of which some take a queue over: each
-// has its own queue all the time, all its payload is verified and none of it copied, what it was
-// given comes back, and none of it runs, or receives anything, in others' turns. All is put back.
-func TakeTurns(t *testing.T, rx ...string) {
+// Take runs zcbench with receive modes that take turns, of which some take queues over: each flow
+// of these has its own queue all the time, all its payload is verified and none of it copied, what
+// it was given comes back, and none of it runs, or receives anything, in others' turns. All is put
+// back.
+func (x Turns) Take(t *testing.T) {
 	Need(t)
+	if x.Flows > 1 {
+		channels(t, 2*x.Flows+2, func() { x.take(t) })
+		return
+	}
+	x.take(t)
+}
+
+func (x Turns) take(t *testing.T) {
 	before := DeviceState(t) + slowStart(t)
 	for try, turn := range turnsLengths {
 		watch := watchTurns(t)
-		recs, said := turns(t, turn, rx...)
+		recs, said := x.records(t, turn)
 		seen := watch.end(t)
 		if after := DeviceState(t) + slowStart(t); after != before {
 			t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
@@ -60,11 +92,11 @@ func TakeTurns(t *testing.T, rx ...string) {
 			t.Logf("turns of %v: %s", turn, said)
 			continue
 		}
-		if len(recs) != len(rx) {
+		if len(recs) != len(x.RX) {
 			t.Fatalf("%d records: %s", len(recs), said)
 		}
 		for _, r := range recs {
-			checkTurn(t, r, len(rx))
+			x.check(t, r)
 		}
 		seen.check(t, recs)
 		return
@@ -78,13 +110,12 @@ func lateTurns(r results.Record) bool {
 		*r.SUT.TotalBytes < 2*turnsArea || strings.Contains(r.Reason, "before the flow was open"))
 }
 
-// turns runs the plan, and returns its records and what it said.
-func turns(t *testing.T, turn time.Duration, rx ...string) ([]results.Record, string) {
+// records runs the plan, and returns its records and what it said.
+func (x Turns) records(t *testing.T, turn time.Duration) ([]results.Record, string) {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "turns.yaml")
-	text := fmt.Sprintf(turnsPlan, turn, RXNS, RXDev, TXNS, strings.Join(rx, ", "), turnsArea, 4*turn, 2*turn)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(x.plan(turn)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("zcbench", "matrix", file, "--out", filepath.Join(dir, "out")).CombinedOutput()
@@ -95,12 +126,13 @@ func turns(t *testing.T, turn time.Duration, rx ...string) ([]results.Record, st
 	return j.Records, string(out)
 }
 
-// checkTurn holds a record against what it must be. Of one that was late its figures are as good.
-func checkTurn(t *testing.T, r results.Record, cells int) {
+// check holds a record against what it must be. Of one that was late its figures are as good.
+func (x Turns) check(t *testing.T, r results.Record) {
 	t.Helper()
 	h, name := r.SUT, r.Cell.ID
-	if r.Verdict != results.OK && r.Gate != plan.ByEnvironment || r.Turns == nil || r.Turns.Cells != cells {
-		t.Errorf("%s: %s: %s; turns %+v", name, r.Verdict, r.Reason, r.Turns)
+	if r.Verdict != results.OK && r.Gate != plan.ByEnvironment || r.Turns == nil || r.Turns.Cells != len(x.RX) ||
+		len(h.Flows) != x.flows() {
+		t.Errorf("%s: %s: %s; turns %+v, %d flows", name, r.Verdict, r.Reason, r.Turns, len(h.Flows))
 		return
 	}
 	if r.TG.TotalBytes == nil || h.TotalBytes == nil || *h.TotalBytes != *r.TG.TotalBytes || h.Bytes == nil ||
@@ -109,32 +141,62 @@ func checkTurn(t *testing.T, r results.Record, cells int) {
 			count(r.TG.TotalBytes), count(h.Mismatches))
 		return
 	}
+	if share := metric(h, "placement_flow_share"); x.Layout != "" && (h.Env.Placement == "" || share < .95) {
+		t.Errorf("%s: placed by %q, and %v of the looks found its softirq there", name, h.Env.Placement, share)
+	}
 	if !r.Cell.TakesQueues() {
 		if !strings.Contains(strings.Join(r.Warnings, "; "), "headers were split") {
 			t.Errorf("%s: nothing says that headers were split: %q", name, r.Warnings)
 		}
 		return
 	}
+	checkZeroCopy(t, r)
+}
+
+// checkZeroCopy holds the proof of a mode that takes queues over, of its own turns.
+func checkZeroCopy(t *testing.T, r results.Record) {
+	t.Helper()
+	h, name := r.SUT, r.Cell.ID
 	if h.ZeroCopyBytes == nil || *h.ZeroCopyBytes != *h.Bytes || *h.CopiedBytes != 0 {
 		t.Errorf("%s: %s of %s bytes without a copy, %s copied", name, count(h.ZeroCopyBytes), count(h.Bytes),
 			count(h.CopiedBytes))
 	}
-	if f := h.Flows[0]; f.Queue == nil || f.Landed == nil || *f.Queue != *f.Landed {
-		t.Errorf("%s: it was to come by queue %s, and came by %s", name, place(f.Queue), place(f.Landed))
+	for i, f := range h.Flows {
+		if f.Queue == nil || f.Landed == nil || *f.Queue != *f.Landed {
+			t.Errorf("%s: flow %d was to come by queue %s, and came by %s", name, i, place(f.Queue), place(f.Landed))
+		}
+		if f.Bytes == nil || *f.Bytes == 0 {
+			t.Errorf("%s: flow %d received %s bytes", name, i, count(f.Bytes))
+		}
 	}
-	if metric(h, r.Cell.RX+"_provider_bound") != 1 {
-		t.Errorf("%s: its queue was not its own at the end", name)
+	if bound := ofFlows(h, r.Cell.RX+"_provider_bound"); len(bound) != len(h.Flows) ||
+		slices.ContainsFunc(bound, func(v float64) bool { return v != 1 }) {
+		t.Errorf("%s: its queues were not its own at the end: %v", name, bound)
 	}
 	if *h.TotalBytes < 2*turnsArea {
 		t.Errorf("%s: %d bytes do not show that buffers come back", name, *h.TotalBytes)
 	}
-	if got, freed := metric(h, "devmem_tokens_received"), metric(h, "devmem_tokens_freed"); got != freed {
+	got, freed := ofFlows(h, "devmem_tokens_received"), ofFlows(h, "devmem_tokens_freed")
+	if !slices.Equal(got, freed) {
 		t.Errorf("%s: %v fragments received, %v given back", name, got, freed)
 	}
-	if metric(h, "zcrx_uncounted_copied_bytes") > 0 {
-		t.Errorf("%s: %v bytes were copied without being counted", name, metric(h, "zcrx_uncounted_copied_bytes"))
+	if n := ofFlows(h, "zcrx_uncounted_copied_bytes"); slices.ContainsFunc(n, func(v float64) bool { return v > 0 }) {
+		t.Errorf("%s: %v bytes were copied without being counted", name, n)
 	}
 }
+
+// ofFlows returns a data path's figure of each flow.
+func ofFlows(h results.Host, name string) (all []float64) {
+	for _, m := range h.Metrics {
+		flow, of, _ := strings.Cut(m.Name, "_")
+		if m.Name == name || of == name && flowN.MatchString(flow) {
+			all = append(all, m.Value)
+		}
+	}
+	return all
+}
+
+var flowN = regexp.MustCompile(`^flow[0-9]+$`)
 
 // slowStart reads what a plan with turns sets of both ends' namespaces.
 func slowStart(t *testing.T) string {
@@ -168,7 +230,7 @@ type turnsSeen struct {
 type turnsLook struct {
 	bytes   map[int]uint64 // received, by queue
 	taken   map[int]bool   // by queue: its memory is an application's
-	threads map[int]uint64 // how often threads of agents gave their CPU away, by their numbers
+	threads map[int]uint64 // how often data paths of the SUT's agent gave their CPU away, by their threads' numbers
 }
 
 const (
@@ -240,18 +302,25 @@ func (w *turnsWatch) end(t *testing.T) turnsSeen {
 	return seen
 }
 
-// agents lists the folders of the agents' processes, which in the guest have init's name.
+// agents lists the folders of the processes of agents in this network namespace, which in the guest
+// have init's name.
 func agents() (all []string) {
+	here, _ := os.Readlink("/proc/thread-self/ns/net")
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range names {
-		if b, err := os.ReadFile(name); err == nil && strings.HasSuffix(string(b), "\x00agent\x00") {
-			all = append(all, filepath.Dir(name))
+		dir := filepath.Dir(name)
+		ns, _ := os.Readlink(filepath.Join(dir, "ns/net"))
+		if b, err := os.ReadFile(name); err == nil && ns == here && strings.HasSuffix(string(b), "\x00agent\x00") {
+			all = append(all, dir)
 		}
 	}
 	return all
 }
 
-// threadsOf counts how often each thread of processes gave its CPU away.
+// pinnedTo finds the CPUs that a thread may run on, if that is one: those of data paths.
+var pinnedTo = regexp.MustCompile(`\nCpus_allowed_list:\t[0-9]+\n`)
+
+// threadsOf counts how often each thread of processes that moves a flow gave its CPU away.
 func threadsOf(processes []string) map[int]uint64 {
 	all := map[int]uint64{}
 	for _, dir := range processes {
@@ -260,6 +329,9 @@ func threadsOf(processes []string) map[int]uint64 {
 			b, err := os.ReadFile(task)
 			tid, n := 0, uint64(0)
 			if _, serr := fmt.Sscan(filepath.Base(filepath.Dir(task)), &tid); err != nil || serr != nil {
+				continue
+			}
+			if !pinnedTo.Match(b) {
 				continue
 			}
 			if _, after, ok := strings.Cut(string(b), "\nvoluntary_ctxt_switches:"); ok {
@@ -287,51 +359,51 @@ func (s turnsSeen) starts(queues []int) (all [][]turnsLook) {
 }
 
 // check holds what was seen against what turns are: each start has its queues from its beginning to
-// its end, of two queues only one receives at a time, and the thread of a queue sleeps in others'
-// turns.
+// its end, of the queues of two modes only those of one receive at a time, and the threads of a
+// mode sleep in others' turns.
 func (s turnsSeen) check(t *testing.T, recs []results.Record) {
 	t.Helper()
-	of := map[string]int{}
+	of := map[string][]int{} // queues of a mode
+	var queues []int
 	for _, r := range recs {
-		if r.Cell.TakesQueues() && len(r.SUT.Flows) == 1 && r.SUT.Flows[0].Queue != nil {
-			of[r.Cell.RX] = *r.SUT.Flows[0].Queue
+		for _, f := range r.SUT.Flows {
+			if r.Cell.TakesQueues() && f.Queue != nil {
+				of[r.Cell.RX], queues = append(of[r.Cell.RX], *f.Queue), append(queues, *f.Queue)
+			}
 		}
 	}
-	var queues []int
-	for _, q := range of {
-		queues = append(queues, q)
-	}
 	slices.Sort(queues)
-	if len(slices.Compact(slices.Clone(queues))) != len(of) {
-		t.Fatalf("modes have one queue: %v", of)
+	if len(slices.Compact(slices.Clone(queues))) != len(queues) {
+		t.Fatalf("modes have a queue together: %v", of)
 	}
 	starts := s.starts(queues)
 	if len(starts) != 1 {
 		t.Errorf("queues %v were taken together %d times, in one start", queues, len(starts))
 	}
 	for _, looks := range starts {
-		checkAlone(t, looks, queues)
-		for rx, q := range of {
-			checkAsleep(t, looks, rx, q)
+		checkAlone(t, looks, of)
+		for rx, own := range of {
+			checkAsleep(t, looks, rx, own)
 		}
 	}
 }
 
-// grew reports whether a queue received something between look i and the one before. Less than a
-// packet's worth is no payload: acknowledgements, or neighbours that are looked for.
-func grew(looks []turnsLook, i, queue int) bool {
-	return i > 0 && i < len(looks) && looks[i].bytes[queue] > looks[i-1].bytes[queue]+1024
+// grew reports whether any of some queues received something between look i and the one before.
+// Less than a packet's worth is no payload: acknowledgements, or neighbours that are looked for.
+func grew(looks []turnsLook, i int, queues []int) bool {
+	return i > 0 && i < len(looks) && slices.ContainsFunc(queues,
+		func(q int) bool { return looks[i].bytes[q] > looks[i-1].bytes[q]+1024 })
 }
 
-// checkAlone holds that of two queues one receives at a time: both do between two looks only where
+// checkAlone holds that of two modes one receives at a time: both do between two looks only where
 // the turn of one ends between these, and that of the other begins.
-func checkAlone(t *testing.T, looks []turnsLook, queues []int) {
+func checkAlone(t *testing.T, looks []turnsLook, of map[string][]int) {
 	t.Helper()
 	run := 0
 	for i := range looks {
 		n := 0
-		for _, q := range queues {
-			if grew(looks, i, q) {
+		for _, queues := range of {
+			if grew(looks, i, queues) {
 				n++
 			}
 		}
@@ -339,39 +411,39 @@ func checkAlone(t *testing.T, looks []turnsLook, queues []int) {
 			run = 0
 		}
 		if run >= 3 {
-			t.Errorf("queues %v received at the same time in %d looks in a row", queues, run)
+			t.Errorf("queues %v received at the same time in %d looks in a row", of, run)
 			return
 		}
 	}
 }
 
-// checkAsleep holds that there is a thread which often runs while the queue receives, and which in
-// others' turns is woken by nothing but signals of Go's runtime, at most a hundred a second.
-func checkAsleep(t *testing.T, looks []turnsLook, rx string, queue int) {
+// checkAsleep holds that there are as many threads as the mode has queues which often run while
+// these receive, and which in others' turns are woken by nothing but signals of Go's runtime, at
+// most a hundred a second.
+func checkAsleep(t *testing.T, looks []turnsLook, rx string, queues []int) {
 	t.Helper()
 	const (
 		often   = 20
-		signals = 6 // between two looks
-		more    = 5 // so many times as often it runs in its turns
+		signals = 6   // between two looks
+		more    = 1.5 // so many times as often it is woken in its turns: by this it is known to be the mode's
 	)
-	off, best := 0, "none"
+	found, seen := 0, ""
 	for tid := range looks[len(looks)-1].threads {
 		on, idle := uint64(0), uint64(0)
-		off = 0
-		began, own := false, 0
+		off, own, began := 0, 0, false
 		for i := 1; i < len(looks); i++ {
 			now, was := looks[i].threads[tid], looks[i-1].threads[tid]
 			if was == 0 || now < was {
 				continue
 			}
-			if began = began || grew(looks, i, queue); !began {
+			if began = began || grew(looks, i, queues); !began {
 				continue
 			}
 			switch {
-			case grew(looks, i, queue):
+			case grew(looks, i, queues):
 				on += now - was
 				own++
-			case !grew(looks, i-1, queue) && !grew(looks, i+1, queue) && others(looks, i, queue):
+			case !grew(looks, i-1, queues) && !grew(looks, i+1, queues) && others(looks, i, queues):
 				off++
 				idle += now - was
 			}
@@ -381,18 +453,22 @@ func checkAsleep(t *testing.T, looks []turnsLook, rx string, queue int) {
 		}
 		if perLook := float64(idle) / float64(max(off, 1)); off > 0 && perLook <= signals &&
 			float64(on)/float64(own) >= more*perLook {
-			t.Logf("%s: its thread slept %d times in its turns, and %d times in %d looks of others'", rx, on, idle, off)
-			return
+			t.Logf("%s: its thread slept %d times in %d looks of its turns, and %d times in %d of others'", rx, on, own,
+				idle, off)
+			found++
+			continue
 		}
-		best += fmt.Sprintf("; thread %d: %d in its turns, %d in %d looks of others'", tid, on, idle, off)
+		seen += fmt.Sprintf("; thread %d: %d in %d looks of its turns, %d in %d of others'", tid, on, own, idle, off)
 	}
-	t.Errorf("%s: no thread runs in the turns of queue %d alone: %s", rx, queue, best)
+	if found < len(queues) {
+		t.Errorf("%s: %d threads run in the turns of queues %v alone%s", rx, found, queues, seen)
+	}
 }
 
 // others reports whether another queue receives.
-func others(looks []turnsLook, i, queue int) bool {
+func others(looks []turnsLook, i int, queues []int) bool {
 	for q := range looks[i].bytes {
-		if q != queue && grew(looks, i, q) {
+		if !slices.Contains(queues, q) && grew(looks, i, []int{q}) {
 			return true
 		}
 	}

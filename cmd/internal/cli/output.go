@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -155,6 +156,18 @@ func Terminal(w io.Writer) *os.File {
 		return nil
 	}
 	return f
+}
+
+// Columns tells how many columns the terminal has that the output goes to, or as many as COLUMNS
+// says, wherever it goes; 0: nobody knows.
+func (o *output) Columns() int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if size, err := unix.IoctlGetWinsize(int(o.raw.file.Fd()), unix.TIOCGWINSZ); err == nil {
+		return int(size.Col)
+	}
+	return 0
 }
 
 // Passthrough strips w, a command's output, of the filter and of errors, for the output of another

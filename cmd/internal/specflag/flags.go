@@ -359,7 +359,7 @@ func ChooseOrder(s *matrix.Spec, power bool) matrix.Choice {
 	why := ""
 	switch {
 	case power:
-		why = "no instrument tells whose turn it was that took power"
+		why = "power is measured, of which only turns of a second and more can tell (turn: 1s)"
 	case !mayTakeTurns() && (s.SUT.Host == "local" || s.TG.Host == "local"):
 		why = "net.ipv4.tcp_slow_start_after_idle=0 takes root (CAP_NET_ADMIN)"
 	}

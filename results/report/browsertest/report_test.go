@@ -244,7 +244,8 @@ func TestSortsAndFilters(t *testing.T) {
 		t.Errorf("uring: %v", texts)
 	}
 	var count string
-	p.Eval(`document.querySelector(".tools .count").textContent`, &count)
+	p.Eval(`document.querySelector("`+frame+
+		`").closest(".scroll").previousElementSibling.querySelector(".count").textContent`, &count)
 	if count != "2 of 12 rows" {
 		t.Errorf("it says %q", count)
 	}
@@ -339,4 +340,54 @@ func TestStatic(t *testing.T) {
 	}
 	keep(t, "print.pdf", pdf)
 	calm(t, "printed", p)
+}
+
+// factored is a matrix of many factors: names and settings are long, and all have watts.
+func factored() results.Journal {
+	var cells []plantest.Cell
+	for i, rx := range []string{"tcp", "zcrx", "tcp-mmap"} {
+		for k, tx := range []string{"tcp", "msg-zerocopy"} {
+			for m, message := range []int{65536, 1 << 20} {
+				c := plantest.Cell{Cell: plantest.Modes(rx, tx), CV: .01, Gbps: 92 + 30*float64(i) + 3*float64(m),
+					Cores: 2.4 - .5*float64(i), TGCores: 1.9 - .3*float64(k), Watts: 182 - 8*float64(i)}
+				c.MessageBytes, c.MTU, c.RXBufLen = message, 9000, 32768*(m+1)
+				c.Congestion, c.CPULayout, c.Flows, c.Queues = "bbr", "same-numa-other-core", 8, 4
+				c.ID = fmt.Sprintf("%s/%s message=%d hw_gro=on rx_buf_len=%d congestion=bbr flows=8 queues=4 mtu=9000",
+					rx, tx, message, c.RXBufLen)
+				cells = append(cells, c)
+			}
+		}
+	}
+	return plantest.Journal(5, 8, cells...)
+}
+
+// cut lists the tables of which a column cannot be seen without scrolling, by their headings.
+const cut = `[...document.querySelectorAll("table")].filter(t => t.getBoundingClientRect().width > 0 &&
+	t.getBoundingClientRect().right > document.body.getBoundingClientRect().right - parseFloat(getComputedStyle(document.body).paddingRight) + 1)
+	.map(t => Math.ceil(t.getBoundingClientRect().width) + ": " + [...t.querySelectorAll("thead th")].map(h => h.innerText.replaceAll("\n", " ")).join("|"))`
+
+// Windows of 1300 pixels and of 800 show every column of every table.
+func TestNoColumnIsCutOff(t *testing.T) {
+	long.Test(t)
+	b := browsertest.Start(t)
+	probed, err := results.ReadFigures("../testdata/probed.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, j := range map[string]results.Journal{"nic": nic(8), "veth": veth(), "many": many(30),
+		"factored": factored(), "probed": probed} {
+		path := page(t, j)
+		for _, width := range []int{1300, 800} {
+			title := fmt.Sprintf("%s-%d", name, width)
+			p := b.Open(path, browsertest.View{Width: width, Height: 1000})
+			p.Eval(`document.querySelectorAll("details").forEach(d => { d.open = true })`, nil)
+			calm(t, title, p)
+			var tables []string
+			p.Eval(cut, &tables)
+			for _, x := range tables {
+				t.Errorf("%s: wider than the page: %s", title, x)
+			}
+			keep(t, title+".png", p.Screenshot(true))
+		}
+	}
 }

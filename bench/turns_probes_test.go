@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
+)
+
+// What probes see in a cell's turns is in that cell's record alone: a receiver by io_uring makes
+// other system calls than one by recv beside it, whose thread signals wake in its turns; packets
+// are as many as the kernel's own counters have in these turns, and samples as much busy time.
+func TestIntegrationTurnsProbes(t *testing.T) {
+	r := newRig(t)
+	a, b := cell("tcp", "tcp"), cell("uring", "tcp")
+	for _, c := range []*plan.Cell{&a, &b} {
+		c.PaceBitsPS, c.Probe, c.ProbeSample = 4e9, "latency+syscalls+zc+drops+profile", 1
+	}
+	runs := r.inTurns(a, b)
+	r.Runner.Opt.Duration = 800 * time.Millisecond
+	r.Session.Again = &again{}
+	var recs []results.Record
+	for range 3 { // else what a busy machine spoilt must do
+		recs = r.Runner.RunTogether(t.Context(), runs)
+		if recs[0].Verdict == results.OK && recs[1].Verdict == results.OK {
+			break
+		}
+	}
+	for i := range recs {
+		rec := &recs[i]
+		own, other := "io_uring_enter", "recvfrom"
+		if rec.Cell.RX == "tcp" {
+			own, other = other, own
+		}
+		h := &rec.SUT
+		if h.Probes == nil || h.Probes.Profile == nil || h.Probes.Drops == nil {
+			t.Fatalf("%s: %s %s: nothing of the probes; %q", rec.Cell.ID, rec.Verdict, rec.Reason, rec.Warnings)
+		}
+		turnsMs := float64(rec.Turns.Turns) * 60 // from edge to edge, and more
+		calls := map[string]float64{}
+		for _, c := range h.Probes.Calls {
+			calls[c.Name] = *c.Calls
+			if c.Name == own && *c.Total > turnsMs { // what a call slept in others' turns is not its time
+				t.Errorf("%s: %.0f ms in %s, in %d turns", rec.Cell.ID, *c.Total, own, rec.Turns.Turns)
+			}
+		}
+		if calls[own] < 20 || calls[other] > 0 || calls["bpf"] > 0 {
+			t.Errorf("%s: calls %v", rec.Cell.ID, calls)
+		}
+		packets, seen := h.Value("netstat_ip_in_receives"), math.NaN()
+		for _, s := range h.Probes.Stages {
+			if s.Name == "tcp_do_rcv" {
+				seen = *s.Count + *s.Unstamped
+			}
+		}
+		if !(math.Abs(seen/packets-1) < .02) {
+			t.Errorf("%s: the latency probe saw %.0f packets, the kernel counted %.0f", rec.Cell.ID, seen, packets)
+		}
+		p, busy := h.Probes.Profile, h.Value("cpu_busy_cores")
+		if p.SampledBusyCores == nil || !(math.Abs(*p.SampledBusyCores/busy-1) < .15) || *p.Between == 0 {
+			t.Errorf("%s: samples of %v busy cores, of %.2f, %v between turns", rec.Cell.ID, p.SampledBusyCores, busy,
+				*p.Between)
+		}
+		t.Logf("%s: %s %s; %.0f of %s, %.0f packets of %.0f; %.0f samples, %.0f between turns, of %.3f busy cores "+
+			"(%.3f); a reading takes %.0f us, of probes %.0f us", rec.Cell.ID, rec.Verdict, rec.Reason, calls[own], own,
+			seen, packets, *p.Samples, *p.Between, *p.SampledBusyCores, busy, h.Value("turns_read_us"),
+			h.Value("turns_probes_read_us"))
+	}
+}

@@ -24,7 +24,7 @@ version     = $(shell awk '$$1 == "$1" && NF > 1 { print $$2 }' mk/tools/go.mod)
 GOLANGCI    := $(TOOLS)/golangci-lint-$(call version,github.com/golangci/golangci-lint/v2)
 GOVULNCHECK := $(TOOLS)/govulncheck-$(call version,golang.org/x/vuln)
 
-PROGRAMS := zcbench zcrecv zcsend zcnvml
+PROGRAMS := zcbench zcrecv zcsend zcnvml zcgpu
 
 # The packages of both modules: go.work.
 ALL := ./... ./tools/...
@@ -37,7 +37,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/zcbench, bin/zcrecv and bin/zcsend (static, both io_uring engines), and bin/zcnvml, which loads NVIDIA's library
+build: ## build bin/zcbench, bin/zcrecv and bin/zcsend (static, both io_uring engines), and bin/zcnvml and bin/zcgpu, which load vendors' libraries
 	CGO_ENABLED=0 $(GO) build $(BUILD) -o bin/ $(PROGRAMS:%=./cmd/%)
 
 .PHONY: demo
@@ -114,7 +114,7 @@ fuzz: ## run every fuzz target for FUZZTIME (10s) each
 
 .PHONY: clean
 clean: ## remove what was built; results in out/ stay
-	rm -f $(PROGRAMS:%=bin/%) $(foreach a,amd64 arm64,bin/agents/linux-$a/zcbench bin/agents/linux-$a/zcnvml) bin/agents/SHA256SUMS
+	rm -f $(PROGRAMS:%=bin/%) $(foreach a,amd64 arm64,bin/agents/linux-$a/zcbench bin/agents/linux-$a/zcnvml bin/agents/linux-$a/zcgpu) bin/agents/SHA256SUMS
 	for d in bin/agents/linux-amd64 bin/agents/linux-arm64 bin/agents bin; do [ ! -d $$d ] || rmdir --ignore-fail-on-non-empty $$d; done
 
 include mk/lab.mk

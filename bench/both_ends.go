@@ -49,14 +49,14 @@ func (r *Runner) flow(ctx context.Context, p matrix.Run, out *outcome) {
 	cookie := stream.NewCookie()
 	var opened wire.Opened
 	addr := net.JoinHostPort(r.Opt.Addr, fmt.Sprint(r.Opt.Port))
-	if out.sutErr = r.SUT.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.RX, addr, cookie), &opened); out.sutErr != nil {
+	if out.sutErr = r.openEnd(ctx, r.SUT, r.spec(p.Cell, stream.RX, addr, cookie), &opened); out.sutErr != nil {
 		return
 	}
 	defer freeEnd(ctx, r.SUT, 0, cmp.Or(r.Close, closeGrace), &out.sutErr)
 	if addr, out.sutErr = r.dataPort(opened, r.Opt.Port); out.sutErr != nil {
 		return
 	}
-	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.spec(p.Cell, stream.TX, addr, cookie), nil); out.tgErr != nil {
+	if out.tgErr = r.openEnd(ctx, r.TG, r.spec(p.Cell, stream.TX, addr, cookie), nil); out.tgErr != nil {
 		return
 	}
 	defer freeEnd(ctx, r.TG, 0, cmp.Or(r.Close, closeGrace), &out.tgErr)

@@ -7,7 +7,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 )
@@ -30,6 +32,22 @@ func (p preview) powerPrograms() []string {
 				lines = append(lines, "power: "+r.What)
 			}
 		}
+	}
+	return lines
+}
+
+// memoryPrograms lists the programs that make memory for cells.
+func (p preview) memoryPrograms() (lines []string) {
+	for _, m := range p.spec.MemoryPrograms() {
+		end := ends.SUT
+		if m.Option.Role == stream.TX {
+			end = ends.TG
+		}
+		line := fmt.Sprintf("memory: %s: %s", end.Label(), plaintext.Line(m.Command))
+		if m.Place != "" {
+			line += p.takes(m.Place)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -245,7 +245,7 @@ func (p preview) programs(w io.Writer) {
 			lines = append(lines, x.name+": "+what+p.word(x.end))
 		}
 	}
-	lines = append(lines, p.powerPrograms()...)
+	lines = slices.Concat(lines, p.memoryPrograms(), p.powerPrograms())
 	if len(lines) == 0 {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/helper"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -74,7 +75,7 @@ func (e *powerEnd) carry(ctx context.Context, req wire.PowerStart) error {
 	if !named && !req.Auto {
 		return nil
 	}
-	if err := e.host.Carry(ctx, power.NVMLHelper, power.FindNVMLHelper); named {
+	if err := e.host.Carry(ctx, helper.NVML, helper.Finder(helper.NVML)); named {
 		return err
 	}
 	return nil

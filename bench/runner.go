@@ -46,6 +46,8 @@ type Runner struct {
 	start  int                // of the agents, from 1, where they are started anew for each block; else 0
 	now    inForce            // what is set on the hosts
 	lost   map[*host.Host]int // runs on end in which its agent was lost
+
+	carried map[*host.Host]bool // has the program that makes memory of GPUs
 }
 
 // Run runs one repetition and returns its record; what went wrong is in the

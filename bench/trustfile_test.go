@@ -58,6 +58,30 @@ addresses and paths used to read power
 	}
 }
 
+// The dry run prints the programs that make memory, and a file with one is not run.
+func TestMemoryOfAFile(t *testing.T) {
+	e := experiment(t, "name: x\nfactors: {rx: devmem, tx: [tcp, devmem], area: [heap, 'fd:/opt/make --gpu 0']}\n"+
+		"tx_area: 'fd:/opt/fill'\n")
+	want := "\nprograms to be started\n  memory: SUT: /opt/make --gpu 0   (x.yaml:2:42, needs --trust-file)\n" +
+		"  memory: TG: /opt/fill   (x.yaml:3:10, needs --trust-file)\n" +
+		"\nrunning this needs --trust-file, because the file names what is marked so\n"
+	var b bytes.Buffer
+	p := preview{spec: e.Spec}
+	p.programs(&b)
+	p.reached(&b)
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	_, err := e.Run(t.Context())
+	var at *matrix.Error
+	if !errors.As(err, &at) || at.Line != 2 || !errors.As(err, new(*inputError)) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(e.Dir); err == nil {
+		t.Error("there are results")
+	}
+}
+
 // The dry run marks the sysctls that measuring does not need, and a file with one is not run: no
 // host is reached, and nothing is written.
 func TestSysctlsOfAFile(t *testing.T) {

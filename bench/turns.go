@@ -306,7 +306,7 @@ func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
 	var opened wire.Opened
 	// Also after an error: who is called off here does not know whether the agent has opened it.
 	*free = append(*free, func() { freeEnd(ctx, r.SUT, x.end.End, limit, &out.sutErr) })
-	if out.sutErr = r.SUT.Call(ctx, wire.OpOpen, r.turnSpec(x, stream.RX, addr, cookie), &opened); out.sutErr != nil {
+	if out.sutErr = r.openEnd(ctx, r.SUT, r.turnSpec(x, stream.RX, addr, cookie), &opened); out.sutErr != nil {
 		return
 	}
 	if addr, out.sutErr = r.dataPort(opened, port); out.sutErr != nil {
@@ -314,7 +314,7 @@ func (r *Runner) openPair(ctx context.Context, x *starting, free *[]func()) {
 	}
 	*free = append(*free, func() { freeEnd(ctx, r.TG, x.end.End, limit, &out.tgErr) })
 	var other wire.Opened
-	if out.tgErr = r.TG.Call(ctx, wire.OpOpen, r.turnSpec(x, stream.TX, addr, cookie), &other); out.tgErr != nil {
+	if out.tgErr = r.openEnd(ctx, r.TG, r.turnSpec(x, stream.TX, addr, cookie), &other); out.tgErr != nil {
 		return
 	}
 	x.opened, x.reads = true, time.Duration(max(opened.ReadsNs, other.ReadsNs))

@@ -30,7 +30,7 @@ type linked struct {
 func links(t *testing.T) map[string]*linked {
 	t.Helper()
 	all := map[string]*linked{}
-	for _, program := range []string{"zcbench", "zcrecv", "zcsend", "zcnvml"} {
+	for _, program := range []string{"zcbench", "zcrecv", "zcsend", "zcnvml", "zcgpu"} {
 		for _, arch := range []string{"amd64", "arm64"} {
 			cmd := exec.Command("go", "list", "-deps", "-tags", "giouring", "-f",
 				"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}",
@@ -134,9 +134,9 @@ func identify(texts []string) string {
 const thirdPartyHead = `# What the programs contain of others
 
 This list is generated (` + "`go test ./mk -run TestThirdParty -update`" + `) from what the linker
-is given for zcbench, zcrecv, zcsend and zcnvml on amd64 and arm64; a test holds it to that. The
-texts below are those that the modules come with. Where a text offers a choice, freetype's is the
-FreeType licence.
+is given for zcbench, zcrecv, zcsend, zcnvml and zcgpu on amd64 and arm64; a test holds it to that.
+The texts below are those that the modules come with. Where a text offers a choice, freetype's is
+the FreeType licence.
 
 zcbench also contains, as data, the source of the soft NIC's kernel module (lab/softnic,
 GPL-2.0-only, with its licence) and the objects of the eBPF programs (bpf and

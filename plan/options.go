@@ -244,13 +244,15 @@ var Options = []Option{
 	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(dmabuf.Words(nil), ", ") +
 		" (default: pages; for devmem udmabuf; with a long --rx-buf-len huge; docs/memory.md)",
 		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue),
-		Takes: "a kind of memory for payload", Words: dmabuf.Names(dmabuf.Alone),
+		Takes: "a kind of memory for payload", words: func() []string { return dmabuf.Names(dmabuf.Alone) },
 		value: memory(func(c *Cell) *string { return &c.Area })},
 	{Name: "tx_area", Type: "string", Help: "memory that the sender sends from: " +
 		strings.Join(dmabuf.Words(dmabuf.Exports), ", ") + " (default: udmabuf; docs/memory.md)",
 		Kind: OfPath, Role: stream.TX, concerns: has(stream.DMABuf),
 		Takes: "a kind of memory for payload that is a dmabuf",
-		Words: dmabuf.Names(func(p dmabuf.Provider) bool { return p.Open != nil && dmabuf.Alone(p) }),
+		words: func() []string {
+			return dmabuf.Names(func(p dmabuf.Provider) bool { return p.Open != nil && dmabuf.Alone(p) })
+		},
 		value: memory(func(c *Cell) *string { return &c.TXArea })},
 	{Name: "area_bytes", Since: 3, Flag: "area-size", Type: "bytes",
 		Help: "size of the memory for payload; 0: 64M, for devmem four times the NIC's ring plus --hold", Kind: OfPath,

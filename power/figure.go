@@ -330,12 +330,17 @@ func (f *Figure) metrics(t Trace, load mean, at Times) {
 			f.add("net_uncertainty_w", "W", *f.NetU, quality)
 		}
 	}
-	if len(t.Info.Channels) < 2 {
-		return
-	}
 	for c, ch := range t.Info.Channels {
-		if m, err := t.loadOf(c, at); err == nil {
-			f.add(ch.Name+"_w", "W", m.Watts, "")
+		if len(t.Info.Channels) < 2 && ch.Place == "" {
+			return
+		}
+		m, err := t.loadOf(c, at)
+		if err != nil {
+			continue
+		}
+		f.add(ch.Name+"_w", "W", m.Watts, "")
+		if ch.Place != "" { // which GPU it is
+			f.Metrics[len(f.Metrics)-1].Source += " " + ch.Place
 		}
 	}
 }
@@ -424,6 +429,8 @@ var Metrics = []measure.MetricDoc{
 	{Names: "power_SOURCE_CHANNEL_w",
 		Units: "W", Source: "",
 		Meaning: "of each sensor, zone or outlet of a source with several"},
+	{Names: "power_area_gpu_w", Units: "W",
+		Meaning: "of the GPU that has the payload, where the area names it (`cuda:PCI`) and nvml is a source"},
 	{Names: "power_SOURCE_joule_per_gb power_SOURCE_joule_per_gb_uncertainty " +
 		"power_SOURCE_net_joule_per_gb power_SOURCE_net_joule_per_gb_uncertainty",
 		Units: "J/GB", Source: "",

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/helper"
 )
 
 var nvmlKind = sourceKind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: "nvml",
@@ -67,11 +69,16 @@ func gpuChannels(s Spec, names []string) (out []channel, no *unavailable, err er
 	boards := map[string][]string{}
 	for i, n := range names {
 		id := strconv.Itoa(i)
-		out = append(out, channel{Name: "gpu" + id, Kind: power, Scope: scopeGPU, Resolution: 0.001,
-			Part: len(named) > 0 && !slices.Contains(named, id)})
-		if _, board, ok := strings.Cut(n, "\t"); ok && len(named) == 0 {
-			boards[board] = append(boards[board], id)
+		ch := channel{Name: "gpu" + id, Kind: power, Scope: scopeGPU, Resolution: 0.001,
+			Part: len(named) > 0 && !slices.Contains(named, id)}
+		for _, word := range strings.Split(n, "\t")[1:] {
+			if pci, ok := strings.CutPrefix(word, "pci "); ok {
+				ch.Place = pci
+			} else if len(named) == 0 {
+				boards[word] = append(boards[word], id)
+			}
 		}
+		out = append(out, ch)
 	}
 	for _, n := range named {
 		if i, _ := strconv.Atoi(n); i >= len(names) {
@@ -89,8 +96,8 @@ func gpuChannels(s Spec, names []string) (out []channel, no *unavailable, err er
 	return out, no, nil
 }
 
-// listGPUs asks the helper for the names of the GPUs. After a tab follows the board, where it has
-// several.
+// listGPUs asks the helper for the names of the GPUs. After tabs follow the PCI address, and the
+// board where that has several.
 func listGPUs(s Spec) ([]string, error) {
 	path, err := nvmlHelper(s)
 	if err != nil {
@@ -106,7 +113,7 @@ func listGPUs(s Spec) ([]string, error) {
 		return nil, &unavailable{short120(why), "install the NVIDIA driver, with libnvidia-ml.so.1"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s --list: %w", NVMLHelper, plainTimeout(err))
+		return nil, fmt.Errorf("%s --list: %w", helper.NVML, plainTimeout(err))
 	}
 	names := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if names[0] == "" {
@@ -126,7 +133,7 @@ func short120(s string) string {
 func parseMilliwatts(line string, v []int64, channels []channel) error {
 	f := strings.Fields(line)
 	if len(f) != len(v) {
-		return fmt.Errorf("%s prints %q for %d GPUs", NVMLHelper, short(line), len(v))
+		return fmt.Errorf("%s prints %q for %d GPUs", helper.NVML, short(line), len(v))
 	}
 	for i, text := range f {
 		part := channels[i].Part
@@ -138,7 +145,7 @@ func parseMilliwatts(line string, v []int64, channels []channel) error {
 		}
 		mw, err := strconv.ParseUint(text, 10, 32)
 		if err != nil {
-			return errors.New(NVMLHelper + " prints " + strconv.Quote(short(line)))
+			return errors.New(helper.NVML + " prints " + strconv.Quote(short(line)))
 		}
 		if v[i], err = micro(float64(mw) / 1e3); err != nil && !part {
 			return fmt.Errorf("gpu%d: %w", i, err)

@@ -46,3 +46,37 @@ func TestGPUsOfOneBoard(t *testing.T) {
 		}
 	}
 }
+
+// A GPU's reading says which GPU it is, also where there is only one.
+func TestGPUPlaces(t *testing.T) {
+	for list, want := range map[string][]string{"A\tpci 0000:41:00.0": {"0000:41:00.0"}, "A": {""},
+		"A\tpci 0000:41:00.0\tboard 0x1|B\tpci 0000:42:00.0|C": {"0000:41:00.0", "0000:42:00.0", ""}} {
+		channels, no, err := gpuChannels(Spec{Name: "nvml"}, strings.Split(list, "|"))
+		if err != nil || no != nil || len(channels) != len(want) {
+			t.Fatalf("%q: %v, %v, %v", list, channels, no, err)
+		}
+		for i, c := range channels {
+			if c.Place != want[i] {
+				t.Errorf("%q: gpu%d is at %q", list, i, c.Place)
+			}
+		}
+	}
+	_, no, _ := gpuChannels(Spec{Name: "nvml"}, []string{"K\tpci 0000:41:00.0\tboard 0x1", "K\tpci 0000:42:00.0\tboard 0x1"})
+	if no == nil {
+		t.Error("GPUs of one board are added")
+	}
+	s := sample{V: []int64{65e6}}
+	tr := Trace{Interval: 1e8, Info: info{Name: "nvml", Scope: scopeGPU, Channels: []channel{{Name: "gpu0", Kind: power,
+		Place: "0000:41:00.0"}}}}
+	for at := range 20 {
+		s.AtNs = int64(at) * 1e8
+		tr.Samples = append(tr.Samples, s)
+	}
+	f := Measure(tr, Times{Load: Window{FromNs: 0, ToNs: 19e8}})
+	for _, m := range f.Metrics {
+		if m.Name == "power_nvml_gpu0_w" && m.Value == 65 && m.Source == "nvml 0000:41:00.0" {
+			return
+		}
+	}
+	t.Errorf("%+v", f.Metrics)
+}

@@ -50,6 +50,7 @@ type channel struct {
 	// Resolution is the smallest step: watts of a Power channel, joules of an
 	// Energy one. 0: not known to matter.
 	Resolution float64
+	Place      string // the PCI address of a GPU; mostly ""
 }
 
 // info is what a source is.

@@ -49,10 +49,11 @@ type facts struct {
 	takes     map[string]takes // by mode
 	bufLen    map[string]bool  // by mode: the kernel knows buffers of other lengths than a page
 	udmabuf   error
-	memories  []dmabuf.Found  // of other providers
-	pktgenErr error           // the kernel's generator is not loaded
-	afXDPErr  error           // sockets of AF_XDP cannot be opened
-	xdp       nic.XDPFeatures // of the driver
+	gpus      map[string]gpuFact // by area
+	memories  []dmabuf.Found     // of other providers
+	pktgenErr error              // the kernel's generator is not loaded
+	afXDPErr  error              // sockets of AF_XDP cannot be opened
+	xdp       nic.XDPFeatures    // of the driver
 	xdpErr    error
 }
 
@@ -97,6 +98,7 @@ func gather(dev string) *facts {
 	f.pktgenErr = tape.Try("pktgen", nic.PktgenLoaded)
 	f.afXDPErr = tape.Try("AF_XDP", xsk.Probe)
 	if dev == "" {
+		f.gpus = findGPUs(nil)
 		return f
 	}
 	d, err := nic.Open(dev)
@@ -104,6 +106,7 @@ func gather(dev string) *facts {
 		return f
 	}
 	defer d.Close()
+	f.gpus = findGPUs(d)
 	f.driver, _ = d.Driver() // a driver without a name has none of the rest either
 	f.link, f.err = d.Link()
 	f.split, f.splitErr = d.HeaderSplit()

@@ -14,6 +14,8 @@ var rungs = map[stream.Need]func(*facts) wire.Check{
 	stream.NeedHugePages:      (*facts).hugePages,
 	stream.NeedNotifications:  (*facts).notifications,
 	stream.NeedUdmabuf:        (*facts).dmabuf,
+	stream.NeedCUDA:           (*facts).cuda,
+	stream.NeedROCm:           (*facts).rocm,
 	stream.NeedRing:           (*facts).ring,
 	stream.NeedZcrx:           (*facts).zcrx,
 	stream.NeedZcrxNoDevice:   (*facts).zcrxNoDevice,

@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/helper"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/trust"
 )
@@ -95,7 +97,7 @@ func removeProgram(root *os.Root, name string, now time.Time) (removed bool, err
 // ourFile reports whether a file in a program's folder can be of our making: the
 // program, what [Host.Carry] brought, or either not yet whole.
 func ourFile(name string) bool {
-	return name == "zcbench" || name == "zcnvml" || strings.HasPrefix(name, partPrefix)
+	return name == "zcbench" || slices.Contains(helper.Names, name) || strings.HasPrefix(name, partPrefix)
 }
 
 func mine(st fs.FileInfo) bool {

@@ -23,7 +23,7 @@ type docCommand struct {
 }
 
 // The words that a line of a page begins with if it is a command without a prompt.
-const ours = `zcbench|zcrecv|zcsend|zcnvml|make|go`
+const ours = `zcbench|zcrecv|zcsend|zcnvml|zcgpu|make|go`
 
 var (
 	prompted   = regexp.MustCompile(`^    (?:(\w+)?([$#]) )(.*)$`)
@@ -89,7 +89,8 @@ var notHere = []struct {
 	{regexp.MustCompile(`^zcbench compare .*(--why|results/reference/)`),
 		"runs with profiles, or of a whole experiment; TestGolden, TestGoldenWhy"},
 	{regexp.MustCompile(`^zcbench (agent|completion|man)\b`), "TestMan, the tests of package bench/agent"},
-	{regexp.MustCompile(`^(zcrecv|zcsend|zcnvml)\b`), "two hosts, or a GPU; the tests of cmd/zcrecv and cmd/zcsend"},
+	{regexp.MustCompile(`^(zcrecv|zcsend|zcnvml|zcgpu)\b`),
+		"two hosts, or a GPU; the tests of cmd/zcrecv and cmd/zcsend"},
 	{regexp.MustCompile(`^zcbench (run|matrix|report|export|compare|rerun|loss-free) [^-]*\b(A|B|DIR|FILE|NEW)\b`),
 		"names no real folder"},
 }
@@ -176,7 +177,7 @@ func TestDocCommands(t *testing.T) {
 			}
 			line := strings.Join(words, " ")
 			switch words[0] {
-			case "zcbench", "zcrecv", "zcsend", "zcnvml":
+			case "zcbench", "zcrecv", "zcsend", "zcnvml", "zcgpu":
 				if runHere.MatchString(line) && reason(line) == "" {
 					run++
 				} else if reason(line) == "" && !c.inline {
@@ -211,7 +212,7 @@ func fits(t *testing.T, words []string, inline bool) error {
 			return fmt.Errorf("exit status %d: %s", status, &p.Err)
 		}
 		return nil
-	case "zcnvml":
+	case "zcnvml", "zcgpu":
 		return nil
 	case "make":
 		return madeBy(words[1:])

@@ -5,8 +5,9 @@
 // It loads libnvidia-ml.so.1, which a static program cannot; zcbench is static,
 // and so this is a program of its own.
 //
-//	zcnvml --list               the GPUs' names, one a line; after a tab follows the board
-//	                            of a GPU that shares it with others
+//	zcnvml --list               the GPUs' names, one a line; after tabs follow "pci " and its
+//	                            address, and "board " and its number, of a GPU that shares it
+//	                            with others
 //	zcnvml --interval 100ms     a line of milliwatts, one number per GPU, until it is ended
 //
 // Exit status: 0 done, 1 NVML is not there or refuses (why is on standard error),
@@ -20,6 +21,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"structs"
 	"syscall"
 	"time"
 
@@ -53,7 +55,7 @@ func run(list bool, interval time.Duration) error {
 	}
 	if list {
 		for _, g := range gpus {
-			if _, err := fmt.Println(plaintext.Line(lib.name(g)) + lib.board(g)); err != nil {
+			if _, err := fmt.Println(plaintext.Line(lib.name(g)) + lib.place(g) + lib.board(g)); err != nil {
 				return fmt.Errorf("write the output: %w", err)
 			}
 		}
@@ -86,6 +88,16 @@ type nvml struct {
 	shared   func(uintptr, *uint32) int32 // whether the GPU's board has several
 	boardID  func(uintptr, *uint32) int32
 	errText  func(int32) string
+	pci      func(uintptr, *pciInfo) int32 // nil: the library is too old
+}
+
+// pciInfo is nvmlPciInfo_t of nvml.h.
+type pciInfo struct {
+	_                         structs.HostLayout
+	legacy                    [16]byte
+	domain, bus, device       uint32
+	pciDeviceID, pciSubsystem uint32
+	busID                     [32]byte
 }
 
 func load() (*nvml, error) {
@@ -105,6 +117,9 @@ func load() (*nvml, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		purego.RegisterLibFunc(f, h, name)
+	}
+	if _, err := purego.Dlsym(h, "nvmlDeviceGetPciInfo_v3"); err == nil {
+		purego.RegisterLibFunc(&lib.pci, h, "nvmlDeviceGetPciInfo_v3")
 	}
 	if e := initialise(); e != 0 {
 		return nil, fmt.Errorf("nvmlInit: %s", lib.errText(e))
@@ -133,6 +148,15 @@ func (l *nvml) name(g uintptr) string {
 	}
 	name, _, _ := strings.Cut(string(b[:]), "\x00")
 	return strings.ReplaceAll(name, "\n", " ")
+}
+
+// place returns a GPU's PCI address, after a tab; "" where NVML does not tell it.
+func (l *nvml) place(g uintptr) string {
+	var p pciInfo
+	if l.pci == nil || l.pci(g, &p) != 0 {
+		return ""
+	}
+	return fmt.Sprintf("\tpci %04x:%02x:%02x.0", p.domain, p.bus, p.device)
 }
 
 // board returns the board of a GPU that is not alone on it, after a tab; "" of another.

@@ -13,6 +13,8 @@ const (
 	NeedHugePages      Need = "huge pages"
 	NeedNotifications  Need = "net.core.optmem_max"
 	NeedUdmabuf        Need = "udmabuf"
+	NeedCUDA           Need = "memory of an NVIDIA GPU"
+	NeedROCm           Need = "memory of an AMD GPU"
 	NeedRing           Need = "io_uring"
 	NeedZcrx           Need = "io_uring zero-copy receive"
 	NeedZcrxNoDevice   Need = "zcrx without a device"

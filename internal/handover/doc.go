@@ -8,8 +8,9 @@
 //
 //	memory 1 SIZE                       with a memfd that both can map, for copies
 //	    dmabuf SIZE OFFSET COPIES PLACE     with the dmabuf; COPIES is 0 or 1, PLACE a PCI address or -
-//	read OFFSET N                       N bytes from the memory to the beginning of the memfd
-//	write OFFSET N                      and the other way
+//	                                    and in a second line, if it likes, its name for people
+//	read OFFSET N [OFFSET N]...         bytes from the memory to the memfd, one piece behind the other
+//	write OFFSET N [OFFSET N]...        and the other way
 //	    ok
 //
 // To each the program may answer "error WHY", and in a second line what to do. It ends when the
@@ -23,6 +24,8 @@ const (
 	FD = 3
 	// CopyBytes is the size of the memory by which bytes are copied.
 	CopyBytes = 1 << 20
+	// MostPieces is how many pieces one request copies.
+	MostPieces = 90
 
 	version = 1
 	mostMsg = 4096 // bytes of a message

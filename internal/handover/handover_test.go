@@ -83,6 +83,8 @@ func program(how string) int {
 		return answer("dmabuf 1048576 0 0 -", 0, 1)
 	case "negative":
 		return answer("dmabuf 1048576 -4096 0 -", 0)
+	case "parent":
+		return parent()
 	case "hangs":
 		unix.Pause()
 	case "closes":
@@ -133,6 +135,18 @@ func TestHandedOver(t *testing.T) {
 			t.Errorf("%d bytes at %d: %d, %v", c[1], c[0], n, err)
 		}
 	}
+	pieces := [][2]int64{{1 << 19, 3}, {0, 4}, {1<<20 - 2, 2}}
+	got := make([]byte, 9)
+	if err := (*copier)(m).ReadPieces(got, pieces); err != nil ||
+		string(got) != string(want[1<<19:1<<19+3])+string(want[:4])+string(want[1<<20-2:]) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, line := range []string{"read", "read 0", "read 0 1 2", "lick 0 1", "read 0 -1", "read 0 1048576 0 1", "read x 1",
+		"read 9223372036854775807 2"} {
+		if answer, _, err := m.call(copiesWithin, line); err == nil || !strings.Contains(err.Error(), "request") {
+			t.Errorf("%s: %q, %v", line, answer, err)
+		}
+	}
 	if _, err := m.ReadAt(make([]byte, 2), 1<<20-1); err == nil || !strings.Contains(err.Error(), "bad request") {
 		t.Errorf("behind the end: %v", err)
 	}
@@ -143,7 +157,7 @@ func TestHandedOver(t *testing.T) {
 	if err := unix.Kill(pid, 0); !errors.Is(err, unix.ESRCH) {
 		t.Errorf("the program is there after Close: %v", err)
 	}
-	got := make([]byte, len(want)) // the descriptor stays
+	got = make([]byte, len(want)) // the descriptor stays
 	if _, err := unix.Pread(m.DMABuf, got, 0); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the memory after Close: %v", err)
 	}

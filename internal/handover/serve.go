@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -17,6 +19,7 @@ type Offer struct {
 	DMABuf       int    // its descriptor
 	Size, Offset int64  // the caller's part of it, in bytes
 	Place        string // the PCI address of its device; "": none, or not known
+	Name         string // of the device, for people
 	Copier              // nil: it copies nothing
 }
 
@@ -55,8 +58,8 @@ func Serve(fd int, create func(size int64) (*Offer, error)) error {
 	if place == "" {
 		place = "-"
 	}
-	if err := send(fd, fmt.Sprintf("dmabuf %d %d %d %s", offer.Size, offer.Offset, copies, place),
-		offer.DMABuf); err != nil {
+	if err := send(fd, fmt.Sprintf("dmabuf %d %d %d %s\n%.200s", offer.Size, offer.Offset, copies, place,
+		offer.Name), offer.DMABuf); err != nil {
 		return err
 	}
 	for {
@@ -81,25 +84,42 @@ type server struct {
 
 // copy does one request.
 func (s *server) copy(line string, offer *Offer) error {
-	var verb string
-	var off, n int64
-	_, err := fmt.Sscanf(line, "%s %d %d", &verb, &off, &n)
-	switch {
-	case err != nil, n < 0 || n > int64(len(s.copies)), off < 0 || off > offer.Size-n:
-		err = fmt.Errorf("bad request %.60q", line)
-	case offer.Copier == nil:
-		err = errors.New("this program copies nothing")
-	case verb == "read":
-		_, err = offer.ReadAt(s.copies[:n], off)
-	case verb == "write":
-		_, err = offer.WriteAt(s.copies[:n], off)
-	default:
-		err = fmt.Errorf("unknown request %.60q", line)
-	}
-	if err != nil {
+	if err := s.pieces(line, offer); err != nil {
 		return send(s.fd, failure(err))
 	}
 	return send(s.fd, "ok")
+}
+
+// pieces copies those of a request.
+func (s *server) pieces(line string, offer *Offer) error {
+	words, at := strings.Fields(line), int64(0)
+	if len(words) < 3 || len(words)%2 == 0 || len(words) > 1+2*MostPieces {
+		return fmt.Errorf("bad request %.60q", line)
+	}
+	if offer.Copier == nil {
+		return errors.New("this program copies nothing")
+	}
+	for pair := range slices.Chunk(words[1:], 2) {
+		off, oerr := strconv.ParseInt(pair[0], 10, 64)
+		n, nerr := strconv.ParseInt(pair[1], 10, 64)
+		if oerr != nil || nerr != nil || n < 0 || n > int64(len(s.copies))-at || off < 0 || off > offer.Size-n {
+			return fmt.Errorf("bad request %.60q: piece %q", line, pair)
+		}
+		var err error
+		switch p := s.copies[at : at+n]; words[0] {
+		case "read":
+			_, err = offer.ReadAt(p, off)
+		case "write":
+			_, err = offer.WriteAt(p, off)
+		default:
+			err = fmt.Errorf("unknown request %.60q", line)
+		}
+		if err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
 }
 
 // fail tells the other side why, and returns it.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,22 +19,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory is what a program has handed over, and copies to and from. It is for one goroutine at a
-// time.
+// Memory is what a program has handed over, and copies to and from. Several threads may copy; each
+// waits for the others.
 type Memory struct {
 	Offer // its DMABuf is whoever's asked for it
 
 	name   string
 	cmd    *exec.Cmd
+	asking sync.Mutex
 	sock   int
+	broken error // after this no answer belongs to its question
 	copies []byte
+	line   []byte // the last request
 	said   said
 	ended  chan error // what it ended with
 	over   chan struct{}
 }
 
 // Start runs a program that hands over memory of size bytes, or more. name is what errors call it.
-// The program dies with this process, and with Close. What it says on standard error is told where
+// It has the socket as descriptor 3, and the command's ExtraFiles from 4 on. It dies with this
+// process, and with Close. What it says on standard error is told where
 // it fails.
 func Start(name string, cmd *exec.Cmd, size int64) (*Memory, error) {
 	m := &Memory{name: name, cmd: cmd, sock: -1, ended: make(chan error, 1), over: make(chan struct{})}
@@ -79,7 +84,7 @@ func (m *Memory) start(size int64) error {
 // thread that started it ends (PR_SET_PDEATHSIG).
 func (m *Memory) run(theirs *os.File) error {
 	c := m.cmd
-	c.ExtraFiles, c.WaitDelay = []*os.File{theirs}, time.Second
+	c.ExtraFiles, c.WaitDelay = append([]*os.File{theirs}, c.ExtraFiles...), time.Second
 	if c.Stderr == nil {
 		c.Stderr = &m.said
 	}
@@ -104,13 +109,14 @@ func (m *Memory) ask(size int64, mem int) error {
 		return err
 	}
 	var copies int
+	line, name, _ := strings.Cut(line, "\n")
 	if _, err := fmt.Sscanf(line, "dmabuf %d %d %d %s", &m.Size, &m.Offset, &copies, &m.Place); err != nil ||
 		len(fds) != 1 || m.Size < size || m.Offset < 0 || copies < 0 || copies > 1 {
 		closeAll(fds)
 		return fmt.Errorf("%w: it answers %.80q with %d descriptors, asked for %d bytes", ErrProtocol, line, len(fds),
 			size)
 	}
-	m.DMABuf = fds[0]
+	m.DMABuf, m.Name = fds[0], plaintext.Line(name)
 	if m.Place == "-" || plaintext.Clean(m.Place) != m.Place {
 		m.Place = ""
 	}
@@ -120,8 +126,26 @@ func (m *Memory) ask(size int64, mem int) error {
 	return nil
 }
 
-// call sends a request and awaits the answer.
+// call sends a request and awaits the answer. What the program refuses leaves it able to answer the
+// next.
 func (m *Memory) call(within time.Duration, line string, fds ...int) (string, []int, error) {
+	if m.broken != nil {
+		return "", nil, m.broken
+	}
+	answer, got, err := m.exchange(within, line, fds...)
+	if err != nil {
+		m.broken = err
+		return "", nil, err
+	}
+	if why, failed := strings.CutPrefix(answer, "error "); failed {
+		closeAll(got)
+		why, fix, _ := strings.Cut(why, "\n")
+		return "", nil, &fault.Error{Op: plaintext.Line(why), How: plaintext.Line(fix)}
+	}
+	return answer, got, nil
+}
+
+func (m *Memory) exchange(within time.Duration, line string, fds ...int) (string, []int, error) {
 	limit := unix.NsecToTimeval(int64(within))
 	if err := errors.Join(unix.SetsockoptTimeval(m.sock, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
 		unix.SetsockoptTimeval(m.sock, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit)); err != nil {
@@ -135,14 +159,10 @@ func (m *Memory) call(within time.Duration, line string, fds ...int) (string, []
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET):
 		return "", nil, m.gone()
 	case errors.Is(err, unix.EAGAIN):
-		return "", nil, fmt.Errorf("it did not answer %.40q within %v", line, within)
+		return "", nil, &fault.Error{Op: fmt.Sprintf("it did not answer %.40q within %v", line, within),
+			Err: unix.ETIMEDOUT, How: "look whether the device hangs: dmesg"}
 	case err != nil:
 		return "", nil, err
-	}
-	if why, failed := strings.CutPrefix(answer, "error "); failed {
-		closeAll(got)
-		why, fix, _ := strings.Cut(why, "\n")
-		return "", nil, &fault.Error{Op: plaintext.Line(why), How: plaintext.Line(fix)}
 	}
 	return answer, got, nil
 }
@@ -152,10 +172,11 @@ func (m *Memory) gone() error {
 	select {
 	case err := <-m.ended:
 		m.ended <- err
-		if err == nil {
-			return errors.New("it ended without handing over memory")
+		how := "it ended without handing over memory"
+		if err != nil {
+			how = "it ended: " + err.Error()
 		}
-		return fmt.Errorf("it ended: %w", err)
+		return &fault.Error{Op: how, How: "look at what it says, and at the kernel's log: dmesg"}
 	case <-time.After(endsWithin):
 		return errors.New("it closed descriptor 3")
 	}
@@ -174,9 +195,15 @@ func (m *Memory) explain(err error) error {
 func (m *Memory) Close() error {
 	var err error
 	if m.sock >= 0 {
+		_ = unix.Shutdown(m.sock, unix.SHUT_RDWR) // wakes who still asks
+	}
+	m.asking.Lock()
+	defer m.asking.Unlock()
+	if m.sock >= 0 {
 		err = unix.Close(m.sock)
 		m.sock = -1
 	}
+	m.broken = os.ErrClosed
 	if m.cmd.Process != nil {
 		select {
 		case <-m.over:
@@ -197,9 +224,11 @@ type copier Memory
 
 // ReadAt copies bytes from the memory.
 func (c *copier) ReadAt(p []byte, off int64) (n int, err error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
 	for n < len(p) {
 		piece := p[n:min(len(p), n+CopyBytes)]
-		if err := c.copy("read", off+int64(n), len(piece)); err != nil {
+		if err := c.copy("read", [2]int64{off + int64(n), int64(len(piece))}); err != nil {
 			return n, err
 		}
 		n += copy(piece, c.copies)
@@ -209,10 +238,15 @@ func (c *copier) ReadAt(p []byte, off int64) (n int, err error) {
 
 // WriteAt copies bytes to the memory.
 func (c *copier) WriteAt(p []byte, off int64) (n int, err error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
 	for n < len(p) {
 		piece := p[n:min(len(p), n+CopyBytes)]
+		if c.broken != nil {
+			return n, c.broken // closed: its memory for copies is gone
+		}
 		copy(c.copies, piece)
-		if err := c.copy("write", off+int64(n), len(piece)); err != nil {
+		if err := c.copy("write", [2]int64{off + int64(n), int64(len(piece))}); err != nil {
 			return n, err
 		}
 		n += len(piece)
@@ -220,9 +254,26 @@ func (c *copier) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-func (c *copier) copy(verb string, off int64, n int) error {
-	m := (*Memory)(c)
-	answer, fds, err := m.call(copiesWithin, fmt.Sprintf("%s %d %d", verb, off, n))
+// ReadPieces copies pieces of the memory, {offset, length}, one behind the other: at most
+// [MostPieces], and [CopyBytes] in all.
+func (c *copier) ReadPieces(p []byte, pieces [][2]int64) error {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if err := c.copy("read", pieces...); err != nil {
+		return err
+	}
+	copy(p, c.copies)
+	return nil
+}
+
+func (c *copier) copy(verb string, pieces ...[2]int64) error {
+	m, line := (*Memory)(c), append(c.line[:0], verb...)
+	for _, p := range pieces {
+		line = strconv.AppendInt(append(line, ' '), p[0], 10)
+		line = strconv.AppendInt(append(line, ' '), p[1], 10)
+	}
+	c.line = line
+	answer, fds, err := m.call(copiesWithin, string(line))
 	closeAll(fds)
 	if err == nil && answer != "ok" {
 		err = fmt.Errorf("%w: it answers %.80q", ErrProtocol, answer)

@@ -34,6 +34,9 @@ func (f *facts) device(d *nic.Device, area string) {
 		f.add(area+"driver", drv.Name)
 		f.add(area+"driver's version", drv.Version)
 		f.add(area+"firmware", drv.Firmware)
+		if area == "nic/" {
+			f.gpus(drv.Bus)
+		}
 	}
 	for _, x := range [][2]string{{"speed", "speed"}, {"duplex", "duplex"}, {"transmit queue length", "tx_queue_len"},
 		{"threaded NAPI", "threaded"},

@@ -5,8 +5,8 @@ package survey
 import "cmp"
 
 // byWeight are the areas in the order in which people want to know of them.
-var byWeight = []string{"boot", "kernel", "cpu", "cpufreq", "cgroup", "memory", "nic", "iommu", "numa", "ram", "dimm",
-	"dmi", "machine", "busy", "sysctl", "config"}
+var byWeight = []string{"boot", "kernel", "cpu", "cpufreq", "cgroup", "memory", "nic", "gpu", "iommu", "numa", "ram",
+	"dimm", "dmi", "machine", "busy", "sysctl", "config"}
 
 // ByWeight orders facts, those first that explain most, then by name.
 func ByWeight(a, b Fact) int {

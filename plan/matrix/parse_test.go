@@ -112,6 +112,9 @@ func TestProbeSample(t *testing.T) {
 }
 
 func TestDocumentedSweep(t *testing.T) {
+	if s := mustParse(t, file(t, "../docs/memory-cost")); len(s.Cells) != 6 || s.Base == nil {
+		t.Errorf("docs/memory-cost.yaml: %d cells", len(s.Cells))
+	}
 	if s := mustParse(t, file(t, "../docs/devmem-sweep")); len(s.Cells) != 10 || s.Base == nil ||
 		s.Base.TokenBatch != 1 {
 		t.Errorf("%d cells, baseline %+v", len(s.Cells), s.Base)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/machine/tune"
 	"github.com/zcbench/zcbench/plan"
@@ -34,20 +35,45 @@ func (s *Spec) PlaceOfSysctl(of *Settings, name string) string {
 // memoryOptions are those that package dmabuf reads.
 var memoryOptions = []string{"area", "tx_area"}
 
-// untrustedMemory does what [Spec.Untrusted] does, for memory that a program hands over.
-func (s *Spec) untrustedMemory() error {
-	if s.fileName == "" {
-		return nil // flags made the plan
-	}
+// MemoryProgram is a program of the plan's that makes memory for cells.
+type MemoryProgram struct {
+	Option  *plan.Option
+	Command string // as it is started
+	Place   string // in the file; "": a flag names it
+}
+
+// MemoryPrograms lists them, each once.
+func (s *Spec) MemoryPrograms() (out []MemoryProgram) {
 	for _, name := range memoryOptions {
 		o := plan.LookupOption(name)
 		for i := range s.Cells {
-			if dmabuf.Runs(o.Raw(&s.Cells[i])) {
-				at := s.memoryAt[name] // zero of a plan that is played again
-				return &Error{File: s.fileName, Line: at.Line, Column: at.Column,
-					Msg: fmt.Sprintf("%s: a program that the file names makes the memory: %s (--dry-run shows which)",
-						name, trusting)}
+			area := o.Raw(&s.Cells[i])
+			if !dmabuf.Runs(area) {
+				continue
 			}
+			_, command, _ := strings.Cut(area, ":")
+			p := MemoryProgram{o, command, ""}
+			if at, known := s.memoryAt[name]; known {
+				p.Place = fmt.Sprintf("%s:%d:%d", s.fileName, at.Line, at.Column)
+			} else if s.fileName != "" { // of a plan that is played again
+				p.Place = s.fileName
+			}
+			if !slices.Contains(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// untrustedMemory does what [Spec.Untrusted] does, for memory that a program hands over.
+func (s *Spec) untrustedMemory() error {
+	for _, p := range s.MemoryPrograms() {
+		if p.Place != "" {
+			at := s.memoryAt[p.Option.Name]
+			return &Error{File: s.fileName, Line: at.Line, Column: at.Column,
+				Msg: fmt.Sprintf("%s: a program that the file names makes the memory: %s (--dry-run shows which)",
+					p.Option.Name, trusting)}
 		}
 	}
 	return nil

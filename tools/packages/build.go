@@ -11,13 +11,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/helper"
 )
 
 // programs are those of a package, each a folder in cmd.
-var programs = []string{"zcbench", "zcrecv", "zcsend", "zcnvml"}
+var programs = append([]string{"zcbench", "zcrecv", "zcsend"}, helper.Names...)
 
 // carried are those of them that zcbench copies to other hosts.
-var carried = []string{"zcbench", "zcnvml"}
+var carried = append([]string{"zcbench"}, helper.Names...)
 
 // sumsFile lists the programs of one build for all architectures (bench/host reads it).
 const sumsFile = "SHA256SUMS"

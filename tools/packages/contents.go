@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/helper"
 )
 
 // Where what is ours alone is installed.
@@ -48,7 +50,9 @@ func (j *job) addPrograms(s *stage, arch string) {
 	for _, p := range []string{"zcbench", "zcrecv", "zcsend"} {
 		s.program("/usr/bin/"+p, j.binary(arch, p))
 	}
-	s.program(libDir+"/zcnvml", j.binary(arch, "zcnvml")) // nobody starts it by hand
+	for _, p := range helper.Names { // nobody starts them by hand
+		s.program(libDir+"/"+p, j.binary(arch, p))
+	}
 	for _, other := range arches {
 		for _, p := range carried {
 			if other != arch {

@@ -42,7 +42,7 @@ func (j *job) config(arch, format, version string, entries []entry) map[string]a
 	}
 	switch format {
 	case "deb":
-		// zcnvml loads a library, and so is no static program.
+		// The helpers load libraries, and so are no static programs.
 		c["depends"], c["recommends"], c["suggests"] = []string{"libc6"}, []string{"openssh-client"},
 			[]string{"qemu-system-x86", "ethtool", "iproute2"}
 	case "rpm":

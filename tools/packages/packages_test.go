@@ -99,9 +99,11 @@ func checkContents(t *testing.T, s *stage, arch, format string) {
 	want := map[string]string{
 		"/usr/bin/zcbench": "zcbench for " + arch, "/usr/bin/zcrecv": "zcrecv for " + arch,
 		"/usr/bin/zcsend":         "zcsend for " + arch,
-		"/usr/lib/zcbench/zcnvml": "zcnvml for " + arch, "/usr/lib/zcbench/agents/linux-" + other +
+		"/usr/lib/zcbench/zcnvml": "zcnvml for " + arch, "/usr/lib/zcbench/zcgpu": "zcgpu for " + arch,
+		"/usr/lib/zcbench/agents/linux-" + other +
 			"/zcbench": "zcbench for " + other,
 		"/usr/lib/zcbench/agents/linux-" + other + "/zcnvml": "zcnvml for " + other,
+		"/usr/lib/zcbench/agents/linux-" + other + "/zcgpu":  "zcgpu for " + other,
 		"/usr/lib/zcbench/agents/SHA256SUMS":                 "",
 		"/usr/share/man/man1/zcbench-run.1.gz":               "", "/usr/share/bash-completion/completions/zcbench": "",
 		"/usr/share/zsh/vendor-completions/_zcbench": "", "/usr/share/fish/vendor_completions.d/zcbench.fish": "",

@@ -150,7 +150,7 @@ func TestIntegrationMinimalRoot(t *testing.T) {
 		`(?m)^zcbench 0\.`, `(?m)^host local, zcbench 0\.`, `runs`, `linux-(arm64|amd64)/zcbench: OK`)
 	do(2*time.Minute, "apt-get install -y /tmp/zcbench.deb")
 	do(time.Minute, "dpkg --verify zcbench; zcbench version; zcrecv --version; zcsend --version; "+
-		"/usr/lib/zcbench/zcnvml --list || [ $? = 1 ]",
+		"/usr/lib/zcbench/zcnvml --list || [ $? = 1 ]; /usr/lib/zcbench/zcgpu || [ $? = 2 ]",
 		`(?m)^zcbench 0\.`, `io_uring engine +native`, `giouring`, `libnvidia-ml`)
 	do(time.Minute, "cd /usr/lib/zcbench/agents && sha256sum --check --ignore-missing --strict SHA256SUMS",
 		`linux-(arm64|amd64)/zcbench: OK`)

@@ -55,7 +55,8 @@ func TestTarball(t *testing.T) {
 			files[name] = string(b)
 		}
 		for name, want := range map[string]string{"zcbench": "zcbench for " + arch, "zcrecv": "zcrecv for " + arch,
-			"zcsend": "zcsend for " + arch, "zcnvml": "zcnvml for " + arch, "agents/linux-" + other +
+			"zcsend": "zcsend for " + arch, "zcnvml": "zcnvml for " + arch, "zcgpu": "zcgpu for " + arch,
+			"agents/linux-" + other +
 				"/zcbench": "zcbench for " +
 				other, "agents/SHA256SUMS": "", "README.md": "", "LICENSE": "", "THIRD_PARTY.md": "",
 			"docs/hosts.md":          "",

@@ -44,7 +44,7 @@ func (r *Receiver) explain(err error) error {
 	}
 	why, fix := r.longBuffers(refused)
 	if why == "" && fix == "" {
-		why, fix = r.mem.Refused(refused.Ack)
+		why, fix = r.mem.Refused(r.queue.Dev, refused.Ack)
 	}
 	if why == "" && fix == "" && refused.Ack == "" {
 		switch {

@@ -38,7 +38,11 @@ func newMemory(d *nic.Device, q stream.NICQueue, bufLen int) (*dmabuf.Memory, er
 	if err := dmabuf.CheckSize(size, ring.Buffers, bufLen, d.Name, ring.Most(d.Name, size/bufLen/4)); err != nil {
 		return nil, err
 	}
-	m, err := dmabuf.Make(areaKind(q, bufLen), size)
+	area, err := dmabuf.NearTo(d, areaKind(q, bufLen))
+	if err != nil {
+		return nil, err
+	}
+	m, err := dmabuf.Make(area, size)
 	if err == nil && !m.Whole() {
 		err = errors.Join(dmabuf.NotWhole(m), m.Close())
 		m = nil

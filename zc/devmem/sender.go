@@ -53,7 +53,11 @@ func (s *Sender) open(opt stream.Options) (err error) {
 		return err
 	}
 	s.size = min(stream.PayloadBytes(opt.MessageBytes), maxPayload)
-	if s.mem, err = dmabuf.Make(cmp.Or(opt.TXArea, dmabuf.Udmabuf), s.size); err != nil {
+	area, err := dmabuf.NearTo(s.dev, cmp.Or(opt.TXArea, dmabuf.Udmabuf))
+	if err != nil {
+		return err
+	}
+	if s.mem, err = dmabuf.Make(area, s.size); err != nil {
 		return err
 	}
 	if err := s.fill(opt.MessageBytes); err != nil {
@@ -64,7 +68,7 @@ func (s *Sender) open(opt stream.Options) (err error) {
 		if !errors.As(err, &refused) {
 			return err
 		}
-		if why, fix := s.mem.Refused(refused.Ack); why != "" {
+		if why, fix := s.mem.Refused(s.dev, refused.Ack); why != "" {
 			return &fault.Error{Op: refused.Op, Err: fmt.Errorf("%w: %s", refused.Err, why), Ack: refused.Ack, How: fix}
 		}
 		return err

@@ -44,7 +44,7 @@ func HandedOver(name string, cmd *exec.Cmd, size int) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{Offset: h.Offset, Size: h.Size, Place: h.Place}
+	m := &Memory{Offset: h.Offset, Size: h.Size, Place: h.Place, Name: h.Name}
 	m.Closes(h.Close)
 	m.keep(h.DMABuf)
 	if err := m.adopt(name); err != nil {

@@ -126,7 +126,7 @@ func TestRefusedByNIC(t *testing.T) {
 	for ack, want := range map[string]string{
 		"Failed to bind dmabuf to device": "at 0000:41:00.0 does not let this NIC attach",
 		"Failed to map dmabuf attachment": "has no address of the memory", "tcp-data-split is disabled": ""} {
-		if why, fix := m.Refused(ack); !strings.Contains(why, want) || (why == "") != (want == "") ||
+		if why, fix := m.Refused(nil, ack); !strings.Contains(why, want) || (why == "") != (want == "") ||
 			(fix == "") != (want == "") {
 			t.Errorf("%s: %q, %q", ack, why, fix)
 		}

@@ -4,5 +4,5 @@
 //
 // [Memory] is what a data path gets. What makes it is a [Provider], a file each: the host's pages
 // (udmabuf, heap), a graphics driver's objects (drm), whatever a program hands over (fd). All
-// are in one list, [Providers], from which the options area and tx_area take their words.
+// are in one list, [All], from which the options area and tx_area take their words.
 package dmabuf

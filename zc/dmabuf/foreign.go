@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,10 +50,33 @@ func (m *Memory) adopt(what string) error {
 	return nil
 }
 
-// Refused says why the kernel does not give a NIC the memory, where its words are about that: ack
+// Refused says why the kernel does not give NIC d the memory, where its words are about that: ack
 // is what netlink says beside the errno, "" where nothing is said (net_devmem_bind_dmabuf of
-// net/core/devmem.c).
-func (m *Memory) Refused(ack string) (why, fix string) {
+// net/core/devmem.c). Of a GPU's memory it adds what is between the two.
+func (m *Memory) Refused(d *nic.Device, ack string) (why, fix string) {
+	if why, fix = m.refused(ack); why == "" {
+		return "", ""
+	}
+	for _, doubt := range m.between(busOf(d)) {
+		why, fix = why+"; "+fault.Reason(doubt), fault.Fix(doubt)+"; "+fix
+	}
+	return why, fix
+}
+
+// between says what is between a NIC, by its PCI address, and the GPU that has the memory.
+func (m *Memory) between(bus string) []error {
+	g, is := sysfs.Get(m.Place)
+	if !is || bus == "" {
+		return nil
+	}
+	path, err := sysfs.Between(bus, g.PCI)
+	if err != nil {
+		return nil
+	}
+	return sysfs.Doubts(path, g, m.Size)
+}
+
+func (m *Memory) refused(ack string) (why, fix string) {
 	const look = "look what the kernel said (journalctl -k)"
 	exporter, _ := Exporter(m.FD)
 	what := "the memory's exporter (" + exporter + ")"

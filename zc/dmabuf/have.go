@@ -85,7 +85,7 @@ type Found struct {
 
 // Look asks each provider that may be missing what this host has of it.
 func Look() (out []Found) {
-	for _, p := range providers {
+	for _, p := range All {
 		if p.Have == nil {
 			continue
 		}

@@ -27,8 +27,10 @@ type Memory struct {
 	Device Device // copies, where Bytes is nil; nil: nobody can look at it
 
 	Place string // the PCI address of the device that the memory is on; "": the host's, or not known
+	Name  string // what people call that device; "": not known
 	Plain bool   // the CPU's view needs no DMA_BUF_IOCTL_SYNC
 
+	stays    func() error // tells whether it is still on its device; nil: what made it, node, does
 	closers  []func() error
 	node     *drmNode                              // that it was made by
 	syncs    func(fd int, flags uint64) unix.Errno // nil: the kernel's; of tests

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/near"
+	"github.com/zcbench/zcbench/machine/gpu"
+	"github.com/zcbench/zcbench/machine/nic"
 )
 
 // Provider makes memory for payload. The options area and tx_area name it, with an argument after a
@@ -22,6 +24,12 @@ type Provider struct {
 	Check func(arg string) error
 	Runs  bool // the argument is a program: from others it takes --trust-file
 
+	Helper string // the program of ours that makes it (package helper); "": none
+
+	// Near chooses the argument where none was given: the device that is nearest to a NIC, whose
+	// PCI address it is told, or "" of one without; nil: nothing is to be chosen.
+	Near func(nic string) (arg string, err error)
+
 	// Open makes a dmabuf of size bytes or, in whole pages of its own kind, more; nil: it has none.
 	Open func(arg string, size int) (*Memory, error)
 	// Have says what this host has of it, for the doctor; nil: nothing that could be missing, or
@@ -32,8 +40,8 @@ type Provider struct {
 	Pages func(size int) (*Memory, error)
 }
 
-// providers are all, the default of zcrx first. A provider is a line here.
-var providers = []Provider{pages, transparent, huge, udmabufs, heaps, drms, commands}
+// All are the providers, the default of zcrx first. A provider is a word here.
+var All = []Provider{pages, transparent, huge, udmabufs, heaps, drms, cudas, rocms, commands}
 
 // The words of those that a path chooses by itself.
 const (
@@ -42,12 +50,9 @@ const (
 	Udmabuf = "udmabuf"
 )
 
-// Providers returns all.
-func Providers() []Provider { return slices.Clone(providers) }
-
 // Words lists those that fit with what may follow their names, for help; nil: all.
 func Words(fits func(Provider) bool) (words []string) {
-	for _, p := range providers {
+	for _, p := range All {
 		if fits == nil || fits(p) {
 			words = append(words, p.Name+p.Arg)
 		}
@@ -57,7 +62,7 @@ func Words(fits func(Provider) bool) (words []string) {
 
 // Names lists the names of those that fit; nil: all.
 func Names(fits func(Provider) bool) (names []string) {
-	for _, p := range providers {
+	for _, p := range All {
 		if fits == nil || fits(p) {
 			names = append(names, p.Name)
 		}
@@ -74,12 +79,12 @@ func Alone(p Provider) bool { return p.Check == nil || p.Check("") == nil }
 // Find reads a word of the options: the provider, and its argument.
 func Find(area string) (p Provider, arg string, err error) {
 	name, arg, has := strings.Cut(area, ":")
-	i := slices.IndexFunc(providers, func(p Provider) bool { return p.Name == name })
+	i := slices.IndexFunc(All, func(p Provider) bool { return p.Name == name })
 	if i < 0 {
 		return p, "", fmt.Errorf("%.40q is not memory that is known%s", name,
 			near.Instead(name, "kinds of memory", Names(nil)))
 	}
-	p = providers[i]
+	p = All[i]
 	switch {
 	case p.Check == nil && has:
 		return p, "", fmt.Errorf("%s takes nothing after its name, not %.40q", name, arg)
@@ -94,10 +99,32 @@ func Find(area string) (p Provider, arg string, err error) {
 	return p, arg, nil
 }
 
+// NearTo completes a word of the options that names no device by the one that is nearest to a NIC.
+func NearTo(d *nic.Device, area string) (string, error) {
+	p, arg, err := Find(area)
+	if err != nil || arg != "" || p.Near == nil {
+		return area, err
+	}
+	arg, err = p.Near(busOf(d))
+	return p.Name + ":" + arg, err
+}
+
+// busOf returns a NIC's PCI address; "" of one without.
+func busOf(d *nic.Device) string {
+	if d == nil {
+		return ""
+	}
+	drv, err := d.Driver()
+	if err != nil || gpu.CheckPCI(drv.Bus) != nil {
+		return ""
+	}
+	return drv.Bus
+}
+
 // Runs reports whether a word of the options has a program run.
 func Runs(area string) bool {
 	name, _, _ := strings.Cut(area, ":")
-	return slices.ContainsFunc(providers, func(p Provider) bool { return p.Name == name && p.Runs })
+	return slices.ContainsFunc(All, func(p Provider) bool { return p.Name == name && p.Runs })
 }
 
 // Make makes the memory that a word of the options names, as a dmabuf.

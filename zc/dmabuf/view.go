@@ -12,16 +12,28 @@ import (
 )
 
 // View shows received payload to touchers where it lies, or where the CPU does not reach it by the
-// device's copy. It is of one thread, and nothing is allocated per call.
+// device's copy. It is of one thread. Nothing is allocated per call, but by what copies.
 type View struct {
 	mem   *Memory
 	looks bool
 	begun bool // the CPU's access
 
 	copies []byte // of the device; nil: it need not copy
-	at, n  int    // what is yet to be copied, for:
+	pieces []piece
+	places [][2]int64 // of the pieces, as the device takes them
+	n      int        // bytes of the pieces
+}
+
+// piece is payload that is yet to be copied and treated.
+type piece struct {
+	off, n int
 	touch  *stream.Toucher
 	meter  *stream.Meter
+}
+
+// pieceReader is a device that copies several pieces by one call.
+type pieceReader interface {
+	ReadPieces(p []byte, pieces [][2]int64) error
 }
 
 // ErrUntouched is a way to treat payload that its memory does not allow.
@@ -41,6 +53,7 @@ func NewView(m *Memory, how stream.Touch) (*View, error) {
 			How: "use --touch none; of fd:COMMAND, let the program copy (docs/memory.md)"}
 	default:
 		v.copies = make([]byte, handover.CopyBytes)
+		v.pieces, v.places = make([]piece, 0, handover.MostPieces), make([][2]int64, 0, handover.MostPieces)
 	}
 	return v, nil
 }
@@ -57,13 +70,27 @@ func (v *View) Next(t *stream.Toucher, off, n int, m *stream.Meter) error {
 		t.Next(v.mem.Bytes[off:off+n], m)
 	case v.copies == nil:
 		t.Skip(n)
-	case v.touch == t && off == v.at+v.n && v.n+n <= len(v.copies):
-		v.n += n
 	default:
-		if err := v.flush(); err != nil {
-			return err
+		return v.add(t, off, n, m)
+	}
+	return nil
+}
+
+// add keeps a piece for the device to copy, with others.
+func (v *View) add(t *stream.Toucher, off, n int, m *stream.Meter) error {
+	for n > 0 {
+		if v.n == len(v.copies) || len(v.pieces) == cap(v.pieces) {
+			if err := v.flush(); err != nil {
+				return err
+			}
 		}
-		v.at, v.n, v.touch, v.meter = off, n, t, m
+		part := min(n, len(v.copies)-v.n)
+		if i := len(v.pieces) - 1; i >= 0 && v.pieces[i].touch == t && v.pieces[i].off+v.pieces[i].n == off {
+			v.pieces[i].n += part
+		} else {
+			v.pieces = append(v.pieces, piece{off, part, t, m})
+		}
+		off, n, v.n = off+part, n-part, v.n+part
 	}
 	return nil
 }
@@ -91,16 +118,39 @@ func (v *View) begin(m *stream.Meter) error {
 	return v.mem.Begin(Read)
 }
 
-// flush has the device copy what lies in one piece.
+// flush has the device copy what was kept, and treats it.
 func (v *View) flush() error {
-	for v.n > 0 {
-		p := v.copies[:min(v.n, len(v.copies))]
-		v.meter.Call()
-		if err := v.mem.Read(int64(v.at), p); err != nil {
-			return fmt.Errorf("copy %d bytes from the device: %w", len(p), err)
+	if v.n == 0 {
+		return nil
+	}
+	if err := v.fetch(); err != nil {
+		return fmt.Errorf("copy %d bytes from the device: %w", v.n, err)
+	}
+	at := 0
+	for _, p := range v.pieces {
+		p.touch.Next(v.copies[at:at+p.n], p.meter)
+		at += p.n
+	}
+	v.pieces, v.n = v.pieces[:0], 0
+	return nil
+}
+
+func (v *View) fetch() error {
+	if d, ok := v.mem.Device.(pieceReader); ok {
+		v.places = v.places[:0]
+		for _, p := range v.pieces {
+			v.places = append(v.places, [2]int64{int64(p.off), int64(p.n)})
 		}
-		v.touch.Next(p, v.meter)
-		v.at, v.n = v.at+len(p), v.n-len(p)
+		v.pieces[0].meter.Call()
+		return d.ReadPieces(v.copies[:v.n], v.places)
+	}
+	at := 0
+	for _, p := range v.pieces {
+		p.meter.Call()
+		if err := v.mem.Read(int64(p.off), v.copies[at:at+p.n]); err != nil {
+			return err
+		}
+		at += p.n
 	}
 	return nil
 }

@@ -73,6 +73,55 @@ func TestViewOfDevice(t *testing.T) {
 	}
 }
 
+// inPieces is a device's memory that is copied by several pieces at once.
+type inPieces struct {
+	far
+	calls []int // pieces
+}
+
+func (f *inPieces) ReadPieces(p []byte, pieces [][2]int64) error {
+	f.calls = append(f.calls, len(pieces))
+	for _, x := range pieces {
+		p = p[copy(p[:x[1]], f.bytes[x[0]:]):]
+	}
+	return nil
+}
+
+// Pieces that lie apart are copied by as few calls as they fit into, those of several flows too.
+func TestViewOfPieces(t *testing.T) {
+	dev := &inPieces{far: far{bytes: make([]byte, 4<<20)}}
+	m := &Memory{FD: -1, Size: int64(len(dev.bytes)), Device: dev}
+	v, err := NewView(m, stream.TouchVerify)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pattern, meter := make([]byte, 8<<20), new(stream.Meter)
+	stream.WritePayload(pattern, period)
+	touch := []*stream.Toucher{stream.NewToucher(stream.TouchVerify, period), stream.NewToucher(stream.TouchVerify, period)}
+	pos := [2]int{}
+	for i := range 400 { // backwards, so that no two are one piece
+		off, flow := (399-i)*8192, i%2
+		copy(dev.bytes[off:off+4096], pattern[pos[flow]:])
+		pos[flow] += 4096
+	}
+	for i := range 400 {
+		if err := v.Next(touch[i%2], (399-i)*8192, 4096, meter); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := v.End(meter); err != nil {
+		t.Fatal(err)
+	}
+	long := 3 << 20 // more than is copied at once
+	copy(dev.bytes, pattern[pos[0]:pos[0]+long])
+	if err := errors.Join(v.Next(touch[0], 0, long, meter), v.End(meter)); err != nil {
+		t.Fatal(err)
+	}
+	if c := meter.Snapshot(); c.Mismatches != 0 || len(dev.calls) != 5+3 || dev.calls[0] != 90 || dev.calls[5] != 1 {
+		t.Errorf("%+v, calls of %v pieces", c, dev.calls)
+	}
+}
+
 // What memory does not allow is refused, and says what to do.
 func TestViewRefused(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -39,8 +39,8 @@ func areaBytes(q stream.NICQueue, d *nic.Device) (int, error) {
 	return size, dmabuf.CheckSize(size, ring.Buffers, buf, d.Name, ring.Most(d.Name, size/buf/4))
 }
 
-// newArea allocates size bytes, or more, of what the options ask for.
-func newArea(q stream.NICQueue, size int) (*area, error) {
+// newArea allocates size bytes, or more, of what the options ask for, for a NIC if there is one.
+func newArea(q stream.NICQueue, size int, d *nic.Device) (*area, error) {
 	unit := max(q.BufLen, os.Getpagesize())
 	a := &area{kind: q.Area}
 	if a.kind == "" {
@@ -49,8 +49,11 @@ func newArea(q stream.NICQueue, size int) (*area, error) {
 			a.kind = dmabuf.Huge
 		}
 	}
-	var err error
-	a.Memory, err = dmabuf.MakeAny(a.kind, (size+unit-1)/unit*unit)
+	word, err := dmabuf.NearTo(d, a.kind)
+	if err != nil {
+		return nil, err
+	}
+	a.Memory, err = dmabuf.MakeAny(word, (size+unit-1)/unit*unit)
 	return a, err
 }
 

@@ -28,7 +28,7 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 	why, fix := r.cause(o, errno)
 	if r.area.Place != "" && (errno == unix.EOPNOTSUPP || errno == unix.EBUSY || why == "") &&
 		nicqueue.ProbeRegister(Mode, r.queue.Dev) == nil { // with the host's memory it goes
-		why, fix = r.area.Refused("Failed to bind dmabuf")
+		why, fix = r.area.Refused(r.queue.Dev, "Failed to bind dmabuf")
 	}
 	if why != "" {
 		u.Err, u.How = fmt.Errorf("%w (%s): %s", errno, fault.ErrnoName(errno), why), fix

@@ -173,7 +173,7 @@ func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := newArea(q, size)
+	a, err := newArea(q, size, d)
 	if err != nil {
 		return err
 	}

@@ -20,11 +20,13 @@ import (
 	"runtime"
 
 	"github.com/zcbench/zcbench/internal/handover"
+	"golang.org/x/sys/unix"
 )
 
 func main() {
 	runtime.LockOSThread() // CUDA's context belongs to a thread
-	if len(os.Args) != 3 || makers[os.Args[1]] == nil {
+	kind, err := unix.GetsockoptInt(handover.FD, unix.SOL_SOCKET, unix.SO_TYPE)
+	if len(os.Args) != 3 || makers[os.Args[1]] == nil || err != nil || kind != unix.SOCK_SEQPACKET {
 		fmt.Fprintln(os.Stderr, "usage: zcgpu cuda|rocm PCI-ADDRESS, with zcbench's socket as descriptor 3")
 		os.Exit(2)
 	}

@@ -282,7 +282,7 @@ func TestKilledHelper(t *testing.T) {
 
 // Started by hand it says what it is for.
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"cuda"}, {"vulkan", "0000:41:00.0"}} {
+	for _, args := range [][]string{nil, {"cuda"}, {"vulkan", "0000:41:00.0"}, {"cuda", "0000:41:00.0"}} {
 		cmd := exec.Command("/proc/self/exe", args...)
 		cmd.Env = append(os.Environ(), rootEnv+"=/")
 		out, err := cmd.CombinedOutput()

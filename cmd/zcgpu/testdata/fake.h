@@ -80,7 +80,7 @@ static struct memory *make(size_t size, size_t before)
 }
 
 // exported is a descriptor of the memory: a dmabuf where the kernel makes one of a memfd, else a memfd.
-static int exported(struct memory *m)
+__attribute__((unused)) static int exported(struct memory *m)
 {
 	struct {
 		uint32_t memfd, flags;

@@ -58,6 +58,11 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm
 	p.cfg.nic, p.cfg.queues = nic, nic.wiring(log)
 	p.cfg.waits = o.disk
+	if nic.own() {
+		if p.cfg.qemu, err = fetchEmulator(ctx, BuildOptions{Cache: o.Cache}, built[0].Suite, log); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.image(c, &o, built[0], load, spec); err != nil {
 		return nil, err
 	}

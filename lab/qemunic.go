@@ -13,11 +13,11 @@ import (
 	"github.com/zcbench/zcbench/lab/guest"
 )
 
-// qemuNIC is a NIC that QEMU has and that Linux has a real driver for. A machine has two of
+// qemuNIC is a NIC that QEMU has, or that we are, and that Linux has a real driver for. A machine has two of
 // them, joined back to back, in place of the soft NIC's pair.
 type qemuNIC struct {
 	name    string   // as --nic has it
-	device  string   // QEMU's name of it
+	device  string   // QEMU's name of it; empty: it is a device of ours, see ownCard
 	queues  int      // pairs of queues, where what joins the two can have several
 	modules []string // of Debian's kernel, each after those it depends on; the last is the driver
 }
@@ -26,6 +26,7 @@ type qemuNIC struct {
 var qemuNICs = []qemuNIC{
 	{"qemu:e1000e", "e1000e", 1, []string{"e1000e"}},
 	{"qemu:virtio", "virtio-net-pci", 4, []string{"failover", "net_failover", "virtio_net"}},
+	{"gve-real", "", 0, []string{"gve"}},
 }
 
 // NICs lists the names that --nic takes.
@@ -59,6 +60,9 @@ func (o *MachineOptions) checkNIC() error {
 	}
 	return nil
 }
+
+// own reports whether the NIC is a device of ours.
+func (n *qemuNIC) own() bool { return n != nil && n.device == "" }
 
 // spec describes the NIC to the guest, which finds its modules in guest.DriverDir.
 func (n *qemuNIC) spec(paths []string) *guest.NIC {

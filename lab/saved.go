@@ -49,7 +49,7 @@ var savedName = lazy.Regexp(`^[0-9a-f]{64}$`)
 // to is not in the state.
 func newSaved(c *cache, cfg vmConfig, spec *guest.Spec, files []string) *saved {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil || cfg.kvm || cfg.counts || len(cfg.extra) > 0 || cfg.tscKHz == 0 || cfg.memMiB > savedMemory {
+	if err != nil || cfg.kvm || cfg.counts || len(cfg.extra) > 0 || cfg.nic.own() || cfg.tscKHz == 0 || cfg.memMiB > savedMemory {
 		return nil
 	}
 	qemu, err := exec.LookPath("qemu-system-x86_64")

@@ -46,8 +46,8 @@ func (o *MachineOptions) qemuNIC() *qemuNIC {
 	return nil
 }
 
-// OfQEMU reports whether the machine has one of those NICs, and no soft NIC.
-func (o *MachineOptions) OfQEMU() bool { return o.qemuNIC() != nil }
+// NoZeroCopy reports whether the machine has a NIC whose queues take no memory of an application's.
+func (o *MachineOptions) NoZeroCopy() bool { return o.qemuNIC() != nil && !o.qemuNIC().own() }
 
 // checkNIC refuses a NIC that there is not, and parameters for one that is not loaded.
 func (o *MachineOptions) checkNIC() error {

@@ -75,7 +75,7 @@ kernel complained, 2 wrong usage or input.`,
 }
 
 func (d *labDemo) run(cmd *cobra.Command, args []string) error {
-	if d.o.OfQEMU() {
+	if d.o.NoZeroCopy() {
 		return cli.Usagef("--nic %s: the demo shows zero-copy receive, which that NIC cannot do: leave it out, "+
 			"or choose one of %s", d.o.NIC, strings.Join(lab.Imitated, ", "))
 	}

@@ -49,6 +49,7 @@ func (f *Function) runAdmin(last uint32) {
 	if n == 0 || n&(n-1) != 0 || last-f.admin.done > n {
 		return
 	}
+	alone := last-f.admin.done == 1 // the driver makes all queues by one doorbell
 	for f.admin.done != last {
 		ring := f.host.Bytes(f.admin.addr, uint64(n)*commandBytes)
 		if ring == nil {
@@ -57,9 +58,24 @@ func (f *Function) runAdmin(last uint32) {
 		at := ring[f.admin.done%n*commandBytes:][:commandBytes]
 		var c command
 		copy(c[:], at) // the guest may write there meanwhile
-		be.PutUint32(at[4:], f.execute(c.u32(0), &c))
+		others := f.openRX()
+		status := f.execute(c.u32(0), &c)
+		if c.u32(0) == opCreateRX && status == passed && alone && others > 0 {
+			f.given(c.u32(8))
+		}
+		be.PutUint32(at[4:], status)
 		f.admin.done++
 	}
+}
+
+// openRX counts the receive queues that are open.
+func (f *Function) openRX() (n int) {
+	for _, q := range f.rx {
+		if q != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // command is one, copied from the guest's memory.

@@ -2,40 +2,32 @@
 
 package gvnic
 
-// Counts are what a function has done since the machine was switched on.
-type Counts struct {
-	RX      [maxQueues]RXCounts
-	TX      [maxQueues]TXCounts
-	NoQueue uint64 // packets for a queue that is not open
+import "github.com/zcbench/zcbench/internal/cardcounts"
+
+// WriteConfig implements vfiouser.Device: the guest asks for a count.
+func (f *Function) WriteConfig(config []byte, off int, p []byte) {
+	cardcounts.Write(config, off, p, &f.counts)
 }
 
-// RXCounts are those of a receive queue.
-type RXCounts struct {
-	Packets      uint64 // as the driver gets them: aggregated ones are one
-	HeaderBytes  uint64 // written into header buffers, which are the kernel's
-	PayloadBytes uint64 // written into buffers without a header before them: payload of split packets
-	WholeBytes   uint64 // written into buffers, of packets with their headers
-	NoBuffers    uint64 // packets dropped because buffers did not come for long
-}
-
-// wrote counts bytes in a buffer of the queue.
-func (c *RXCounts) wrote(split bool, n int) {
-	if split {
-		c.PayloadBytes += uint64(n)
-	} else {
-		c.WholeBytes += uint64(n)
-	}
-}
-
-// TXCounts are those of a transmit queue.
-type TXCounts struct {
-	Packets, Bytes uint64 // as the driver gives them: before they are cut
-	Bad            uint64 // with descriptors that make no sense; they are not sent
-}
-
-// Counts returns what the function has done so far.
-func (f *Function) Counts() Counts {
+// Counts returns what the function has done since the machine was switched on.
+func (f *Function) Counts() cardcounts.Of {
 	f.Lock()
 	defer f.Unlock()
 	return f.counts
 }
+
+// wrote counts n bytes of payload in a buffer of q. The device cannot know whose memory a buffer is, but sees
+// when that changes: see [Function.given].
+func (f *Function) wrote(q *rxQueue, n int) {
+	if c := &f.counts.RX[q.id]; f.provided[q.id] {
+		c.Provider += uint64(n)
+	} else {
+		c.Kernel += uint64(n)
+	}
+}
+
+// given notes that a queue was stopped and made anew while others stay as they are. That is what
+// the kernel does to give a queue an application's memory, and to take it away again
+// (netdev_rx_queue_restart of net/core/netdev_rx_queue.c); for all else gve makes all queues anew,
+// and each keeps the memory that it was given (gve_adjust_config).
+func (f *Function) given(id uint32) { f.provided[id] = !f.provided[id] }

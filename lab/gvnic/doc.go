@@ -12,5 +12,5 @@
 // each queue has bounds, and what is wrong in a descriptor costs the guest its packet.
 //
 // The device is a witness of zero copy: it counts, for each queue, what it wrote into header
-// buffers and what into payload buffers ([Counts]).
+// buffers and what into payload buffers, and a guest may ask for it: package cardcounts.
 package gvnic

@@ -5,13 +5,14 @@ package gvnic
 import (
 	"encoding/binary"
 
+	"github.com/zcbench/zcbench/internal/cardcounts"
 	"github.com/zcbench/zcbench/lab/vfiouser"
 )
 
 // What the driver asks the device for is the device's choice; these are ours.
 const (
-	maxQueues     = 8 // of each kind
-	defaultQueues = 4 // that the driver opens
+	maxQueues     = cardcounts.Queues // of each kind
+	defaultQueues = 4                 // that the driver opens
 	blocks        = 2 * maxQueues
 	vectors       = blocks + 1 // the last one is for management (gve_alloc_notify_blocks)
 
@@ -52,7 +53,9 @@ type Function struct {
 	rss     rss
 	rules   []rule // in the order of their locations, which is that of their precedence
 
-	counts Counts
+	// provided are the receive queues that have an application's memory; see given.
+	provided [maxQueues]bool
+	counts   cardcounts.Of
 }
 
 // Lock and Unlock are the card's.
@@ -85,6 +88,8 @@ func (f *Function) Config() []byte {
 	le.PutUint16(c[0x42:], vectors-1)
 	le.PutUint32(c[0x44:], table)
 	le.PutUint32(c[0x48:], pending)
+	c[0x41] = cardcounts.Offset
+	cardcounts.Put(c, 0)
 	return c
 }
 

@@ -21,7 +21,6 @@ func (f *Function) receive(p *packet, mss int, sums bool) {
 	key := newFlowKey(p)
 	hash, id := f.route(&key)
 	if id >= maxQueues || f.rx[id] == nil {
-		f.counts.NoQueue++
 		return
 	}
 	q := f.rx[id]
@@ -59,7 +58,7 @@ func (f *Function) arrive(q *rxQueue, s *segment) {
 		return
 	}
 	if q.backlogBytes+s.bytes() > maxBacklog {
-		f.counts.RX[q.id].NoBuffers++
+		f.counts.RX[q.id].Dropped++
 		return
 	}
 	q.backlog = append(q.backlog, s.clone())
@@ -95,8 +94,10 @@ func (f *Function) fill(q *rxQueue, s *segment) bool {
 	if ring == nil || (q.tail-q.head)&q.mask < n {
 		return false
 	}
-	c := &f.counts.RX[q.id]
-	c.Packets++
+	f.counts.RX[q.id].Packets++
+	if !split && s.kind != kindOther {
+		f.counts.RX[q.id].Unsplit++
+	}
 	for i := range n {
 		var d [rxBufBytes]byte
 		copy(d[:], ring[q.head*rxBufBytes:])
@@ -104,19 +105,18 @@ func (f *Function) fill(q *rxQueue, s *segment) bool {
 		r := result{id: le.Uint16(d[:]), last: i == n-1, len: min(q.buffer, total)}
 		total -= r.len
 		to := f.host.Bytes(le.Uint64(d[8:]), uint64(r.len))
-		switch {
-		case to == nil:
-			r.bad = true
-		default:
+		if r.bad = to == nil; !r.bad {
 			k := copy(to, head)
-			head, rest = head[k:], rest[copy(to[k:], rest):]
-			c.wrote(split, r.len)
+			n := copy(to[k:], rest)
+			if head, rest = head[k:], rest[n:]; s.kind != kindOther {
+				f.wrote(q, n)
+			}
 		}
 		if split && i == 0 {
 			r.header = len(s.header)
 			if h := f.host.Bytes(le.Uint64(d[16:]), uint64(r.header)); h != nil {
 				copy(h, s.header)
-				c.HeaderBytes += uint64(r.header)
+				f.counts.RX[q.id].Header += uint64(r.header)
 			} else {
 				r.bad = true
 			}

@@ -86,7 +86,7 @@ func (f *Function) send(q *txQueue, out *outgoing) {
 	case out.bad || len(out.data) < etherBytes,
 		out.mss > 0 && (p.kind == kindOther || p.payload != out.headers),
 		out.mss == 0 && len(out.data) > maxMTU+etherBytes+4:
-		n.Bad++
+		n.Refused++
 	default:
 		n.Packets++
 		n.Bytes += uint64(len(out.data))

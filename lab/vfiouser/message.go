@@ -94,6 +94,9 @@ func readMessage(c *net.UnixConn) (*message, error) {
 		m.data = make([]byte, size-headerBytes)
 		_, err = io.ReadFull(c, m.data)
 	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		m.closeFDs()
 		return nil, err

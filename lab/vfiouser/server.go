@@ -28,6 +28,8 @@ type Device interface {
 	// Read and Write are accesses of the guest's, within the size of the region.
 	Read(bar int, off uint64, p []byte)
 	Write(bar int, off uint64, p []byte)
+	// WriteConfig is told what the guest writes into the configuration space, and may change it.
+	WriteConfig(config []byte, off int, p []byte)
 	// Reset makes the device what it was at first. The guest's memory stays.
 	Reset()
 }
@@ -253,6 +255,7 @@ func (s *server) access(m *message) ([]byte, unix.Errno) {
 	}
 	if region == regionConfig {
 		s.writeConfig(int(off), p)
+		s.dev.WriteConfig(s.config, int(off), p)
 	} else {
 		s.dev.Write(int(region), off, p)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/driver"
 )
 
 // qemuNIC is a NIC that QEMU has, or that we are, and that Linux has a real driver for. A machine has two of
@@ -48,6 +49,15 @@ func (o *MachineOptions) qemuNIC() *qemuNIC {
 
 // NoZeroCopy reports whether the machine has a NIC whose queues take no memory of an application's.
 func (o *MachineOptions) NoZeroCopy() bool { return o.qemuNIC() != nil && !o.qemuNIC().own() }
+
+// LongestBuffer returns the longest receive buffer that the queues of a NIC of ours take, as its
+// driver has it; 0: no driver is known to limit it.
+func (o *MachineOptions) LongestBuffer() int {
+	if n := o.qemuNIC(); n.own() {
+		return driver.Of(n.modules[len(n.modules)-1]).LongestBuffer
+	}
+	return 0
+}
 
 // checkNIC refuses a NIC that there is not, and parameters for one that is not loaded.
 func (o *MachineOptions) checkNIC() error {

@@ -4,6 +4,7 @@ package nic
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -72,6 +73,9 @@ func threadedNumber(s string) int {
 
 // NAPIs lists the interface's instances (netdev napi-get, 6.8; the settings 6.13).
 func (d *Device) NAPIs() ([]NAPI, error) {
+	if d.ways().Unsorted {
+		return d.napisOfQueues()
+	}
 	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump,
 		func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIIfindex, uint32(d.Index)) })
 	var out []NAPI
@@ -92,22 +96,60 @@ func (d *Device) NAPIs() ([]NAPI, error) {
 // that number; "": none has it now.
 func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
 	op := fmt.Sprintf("find the interface of NAPI %d", napi)
-	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
+	n, ok, err := d.napi(op, napi)
+	if !ok || err != nil {
+		return "", err
+	}
+	l, err := d.route.Link(n.Index)
+	return l.Name, err
+}
+
+// napi reads one instance of the device's network namespace; ok is false where there is none.
+func (d *Device) napi(op string, id uint32) (n NAPI, ok bool, err error) {
+	msgs, err := d.ask(d.netdev, cmdNAPIGet, 0, func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIID, id) })
+	if errors.Is(err, unix.ENOENT) {
+		return n, false, nil
+	}
 	if err != nil {
-		return "", d.failed(remedy.NAPIGet, op, err)
+		return n, false, d.failed(remedy.NAPIGet, op, err)
 	}
 	for _, m := range msgs {
-		n, err := decodeNAPI(m.Data)
-		if err != nil {
-			return "", garbled(op, err)
+		if n, err = decodeNAPI(m.Data); err != nil {
+			return n, false, garbled(op, err)
 		}
-		if n.ID != napi {
+		ok = true
+	}
+	return n, ok, nil
+}
+
+// napisOfQueues lists the instances that serve the interface's queues, one by one.
+func (d *Device) napisOfQueues() (out []NAPI, err error) {
+	const op = "list the NAPI instances"
+	msgs, err := d.ask(d.netdev, cmdQueueGet, netlink.Dump, func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(attrQueueIfindex, uint32(d.Index))
+	})
+	if err != nil {
+		return nil, d.failed(remedy.QueueGet, d.op(op), err)
+	}
+	seen := map[uint32]bool{0: true} // a queue at rest has none
+	for _, m := range msgs {
+		q, _, err := decodeQueue(m.Data)
+		if err != nil {
+			return nil, garbled(d.op(op), err)
+		}
+		if seen[q.NAPI] {
 			continue
 		}
-		l, err := d.route.Link(n.Index)
-		return l.Name, err
+		seen[q.NAPI] = true
+		n, ok, err := d.napi(d.op(op), q.NAPI)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, n)
+		}
 	}
-	return "", nil
+	return out, nil
 }
 
 func decodeNAPI(b []byte) (n NAPI, err error) {

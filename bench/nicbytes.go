@@ -24,8 +24,8 @@ const (
 	nicNetmemBytes = "nic_netmem_bytes"
 )
 
-// ownCardSource begins the source of counts that a NIC of the lab's own told past its driver. Such a
-// NIC sees addresses, so it cannot tell what it reads from memory that the kernel cannot read.
+// ownCardSource begins the source of counts that a NIC of the lab's own told past its driver. Such
+// a NIC sees addresses, so it cannot tell what it reads from memory that the kernel cannot read.
 const ownCardSource = "the device itself: "
 
 // nicWitness reads the counters that the NICs of two namespaces of this machine keep
@@ -108,8 +108,8 @@ func (w *nicWitness) source(dev string) string {
 	return "ethtool -S " + dev
 }
 
-// counted reads what a NIC counted: the driver's counters, or those of a NIC that the lab itself is,
-// whose driver knows of no such counts.
+// counted reads what a NIC counted: the driver's counters, or those of a NIC that the lab itself
+// is, whose driver knows of no such counts.
 func (w *nicWitness) counted(d *nic.Device) (map[string]uint64, error) {
 	own, err := d.CardCounts()
 	if w.own = own != nil; w.own || err != nil {

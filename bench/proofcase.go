@@ -102,8 +102,8 @@ func SelectProof(names []string) (out []ProofCase) {
 	return out
 }
 
-// ProofWithin lists the names of all cases but those with receive buffers of more than longest bytes,
-// which are left out; 0: none are.
+// ProofWithin lists the names of all cases but those with receive buffers of more than longest
+// bytes, which are left out; 0: none are.
 func ProofWithin(longest int) (names, left []string) {
 	for _, c := range proofCases {
 		if longest > 0 && c.Cell.RXBufLen > longest {

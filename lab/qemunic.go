@@ -14,8 +14,8 @@ import (
 	"github.com/zcbench/zcbench/machine/driver"
 )
 
-// qemuNIC is a NIC that QEMU has, or that we are, and that Linux has a real driver for. A machine has two of
-// them, joined back to back, in place of the soft NIC's pair.
+// qemuNIC is a NIC that QEMU has, or that we are, and that Linux has a real driver for. A machine
+// has two of them, joined back to back, in place of the soft NIC's pair.
 type qemuNIC struct {
 	name    string   // as --nic has it
 	device  string   // QEMU's name of it; empty: it is a device of ours, see ownCard

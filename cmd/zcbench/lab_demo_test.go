@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/lab"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -211,8 +213,8 @@ func TestLabDemo(t *testing.T) {
 }
 
 // With an unmodified driver of a real NIC, on a device that we model, each run is as expected, but
-// for the long buffers that the driver refuses. The short test makes one run and the control, on the
-// newest kernel.
+// for the long buffers that the driver refuses. The short test makes one run and the control, on
+// the newest kernel.
 func TestLabDemoRealDriver(t *testing.T) {
 	needLabHere(t)
 	args := []string{"--nic", "gve-real", "--kernel", "trixie-backports"}

@@ -16,8 +16,8 @@ func (f *Function) Counts() cardcounts.Of {
 	return f.counts
 }
 
-// wrote counts n bytes of payload in a buffer of q. The device cannot know whose memory a buffer is, but sees
-// when that changes: see [Function.given].
+// wrote counts n bytes of payload in a buffer of q. The device cannot know whose memory a buffer
+// is, but sees when that changes: see [Function.given].
 func (f *Function) wrote(q *rxQueue, n int) {
 	if c := &f.counts.RX[q.id]; f.provided[q.id] {
 		c.Provider += uint64(n)

@@ -183,7 +183,8 @@ func (d *driver) createTX(id uint32) {
 	d.tx[id] = q
 }
 
-// putRX puts the command that makes a receive queue, and returns where the device tells its doorbell.
+// putRX puts the command that makes a receive queue, and returns where the device is to tell its
+// doorbell.
 func (d *driver) putRX(id uint32, buffer, header int, gro bool) (resources uint64) {
 	d.Helper()
 	const n = 512

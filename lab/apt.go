@@ -168,7 +168,7 @@ func (a *apt) closure(ctx context.Context, pkgs []string) ([]archiveFile, error)
 		pkgs...)
 	out, err := a.run(ctx, "apt-get", args...)
 	if err != nil {
-		return nil, &Error{"resolve the packages of the module toolchain", err, "try zcbench lab build --refresh"}
+		return nil, &Error{"resolve the packages to unpack", err, "try zcbench lab build --refresh"}
 	}
 	return parseURIs(string(out))
 }
@@ -179,7 +179,7 @@ func (a *apt) closure(ctx context.Context, pkgs []string) ([]archiveFile, error)
 func (a *apt) fetch(ctx context.Context, pkgs []string, files []archiveFile) error {
 	args := append([]string{"install", "--download-only", "-qq", "--yes", "--"}, pkgs...)
 	if _, err := a.run(ctx, "apt-get", args...); err != nil {
-		return &Error{"download the module toolchain", err, "check the network and the free disk space, then try again"}
+		return &Error{"download packages", err, "check the network and the free disk space, then try again"}
 	}
 	for _, f := range files {
 		if err := checkSHA256(a.archive(f), f.SHA256); err != nil {

@@ -24,15 +24,25 @@ type ownCard struct {
 	sockets []*net.UnixListener
 	stop    context.CancelFunc
 	wg      sync.WaitGroup
+	log     io.Writer
 }
 
 // newOwnCard makes a card, and waits for QEMU to connect to it.
-func newOwnCard(log io.Writer) (*ownCard, error) {
+func newOwnCard(options string, log io.Writer) (*ownCard, error) {
+	o, err := gvnic.ParseOptions(options)
+	if err != nil {
+		return nil, inputf("read --gvnic", "", "%v", err)
+	}
+	card, err := gvnic.NewCard(o)
+	if err != nil {
+		return nil, &Error{Op: "make the NICs' card", Err: err}
+	}
 	dir, err := os.MkdirTemp("", "zcbench-lab-") // mode 0700
 	if err != nil {
+		card.Close()
 		return nil, &Error{Op: "make a folder for the NICs' sockets", Err: err}
 	}
-	c := &ownCard{card: gvnic.NewCard(), dir: dir}
+	c := &ownCard{card: card, dir: dir, log: log}
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(context.Background())
 	for i := range 2 {
@@ -74,6 +84,9 @@ func (c *ownCard) close() {
 		l.Close()
 	}
 	c.wg.Wait()
+	if err := c.card.Close(); err != nil {
+		fmt.Fprintln(c.log, "lab: the NICs' capture:", err)
+	}
 	os.RemoveAll(c.dir)
 }
 

@@ -16,7 +16,7 @@ import (
 // is left, whether QEMU came or not.
 func TestOwnCard(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := newOwnCard(io.Discard)
+	c, err := newOwnCard("", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/lab/gvnic"
 	"github.com/zcbench/zcbench/machine/driver"
 )
 
@@ -65,7 +66,14 @@ func (o *MachineOptions) checkNIC() error {
 	switch {
 	case o.NIC != "" && !slices.Contains(NICs(), o.NIC):
 		return inputf(op, "", "--nic %s: want one of %s", o.NIC, strings.Join(NICs(), ", "))
-	case o.qemuNIC() != nil && o.Module != "":
+	case o.Card != "" && !o.qemuNIC().own():
+		return inputf(op, "leave it out", "--gvnic %q: it is for --nic gve-real", o.Card)
+	case o.Card != "":
+		if _, err := gvnic.ParseOptions(o.Card); err != nil {
+			return inputf(op, "", "--gvnic: %v", err)
+		}
+	}
+	if o.qemuNIC() != nil && o.Module != "" {
 		return inputf(op, "leave one of them out", "--softnic %q: there is no soft NIC with --nic %s", o.Module, o.NIC)
 	}
 	return nil

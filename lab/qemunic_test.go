@@ -30,6 +30,14 @@ func TestCheckNIC(t *testing.T) {
 	if err := o.check(); ExitOf(err) != exitUsage || err == nil {
 		t.Errorf("parameters for a soft NIC that there is not: %v", err)
 	}
+	o = MachineOptions{NIC: "qemu:virtio", Card: "lose=9"}
+	if err := o.check(); ExitOf(err) != exitUsage || err == nil {
+		t.Errorf("faults of a NIC that is not ours: %v", err)
+	}
+	o = MachineOptions{NIC: "gve-real", Card: "lose=1"}
+	if err := o.check(); ExitOf(err) != exitUsage || err == nil {
+		t.Errorf("faults that there are not: %v", err)
+	}
 	if got := (&MachineOptions{NIC: "qemu:virtio"}).module(); got != "" {
 		t.Errorf("the soft NIC is told %q", got)
 	}
@@ -50,6 +58,7 @@ func TestMachineLacksNIC(t *testing.T) {
 		{virtio, MachineOptions{NIC: "qemu:virtio"}, ""},
 		{virtio, MachineOptions{NIC: "qemu:e1000e"}, "nic qemu:e1000e was requested, it has qemu:virtio"},
 		{virtio, MachineOptions{NIC: "bnxt"}, "nic bnxt"},
+		{Machine{NIC: "gve-real"}, MachineOptions{NIC: "gve-real", Card: "lose=9"}, "gvnic lose=9 was requested, it has none of it"},
 		{virtio, MachineOptions{Module: "queues=2"}, "nic soft was requested, it has qemu:virtio"},
 	} {
 		if got := x.m.lacks(&x.o); x.says == "" && got != "" || !strings.Contains(got, x.says) {

@@ -33,6 +33,7 @@ type vmConfig struct {
 	nic       *qemuNIC // in place of the soft NIC; nil: that
 	queues    int      // pairs of queues that each of the two is wired with; 0: see hub
 	qemu      *emulator
+	card      string   // options of a NIC of ours
 	extra     []string // arguments for QEMU
 }
 
@@ -60,7 +61,7 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 		args, theirs, err = c.wire(args, theirs)
 	}
 	if err == nil && c.nic.own() {
-		if m.card, err = newOwnCard(m.console); err == nil {
+		if m.card, err = newOwnCard(c.card, m.console); err == nil {
 			args = append(args, m.card.args(c.memMiB)...)
 		}
 	}

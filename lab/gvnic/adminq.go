@@ -58,8 +58,14 @@ func (f *Function) runAdmin(last uint32) {
 		at := ring[f.admin.done%n*commandBytes:][:commandBytes]
 		var c command
 		copy(c[:], at) // the guest may write there meanwhile
-		others := f.openRX()
-		status := f.execute(c.u32(0), &c)
+		refused, hangs := f.card.fails(c.u32(0))
+		if hangs {
+			return // the driver finds that it takes too long
+		}
+		others, status := f.openRX(), uint32(precondition)
+		if !refused {
+			status = f.execute(c.u32(0), &c)
+		}
 		if c.u32(0) == opCreateRX && status == passed && alone && others > 0 {
 			f.given(c.u32(8))
 		}

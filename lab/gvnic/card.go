@@ -13,25 +13,44 @@ import (
 // Card is two functions on one wire. One lock guards both, and the guest's memory while the device
 // works with it.
 type Card struct {
+	Options
 	mu      sync.Mutex
 	fn      [2]*Function
 	work    chan struct{} // holds one: there may be something to send
 	scratch []byte        // the packet that is being sent
+	capture *capture      // nil: none
+	ended   bool
 }
 
 // NewCard returns a card whose functions nobody is served yet.
-func NewCard() *Card {
-	c := &Card{work: make(chan struct{}, 1), scratch: make([]byte, 0, maxPacket)}
+func NewCard(o Options) (*Card, error) {
+	c := &Card{Options: o, work: make(chan struct{}, 1), scratch: make([]byte, 0, maxPacket)}
 	for i := range c.fn {
 		c.fn[i] = &Function{card: c, mac: [6]byte{0x52, 0x54, 0, 0x77, 0, byte(i + 1)}}
 		c.fn[i].reset()
 	}
 	c.fn[0].peer, c.fn[1].peer = c.fn[1], c.fn[0]
-	return c
+	if o.PCAP != "" {
+		var err error
+		if c.capture, err = newCapture(o.PCAP); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
 // Function returns the i-th of the two.
 func (c *Card) Function(i int) *Function { return c.fn[i] }
+
+// Close ends what Run has not, and writes the capture out. Nobody is served any more.
+func (c *Card) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	err := c.capture.close()
+	c.capture = nil
+	return err
+}
 
 // Serve shows the i-th function to the client at the other end of conn until it closes it.
 func (c *Card) Serve(conn *net.UnixConn, i int) error { return vfiouser.Serve(conn, c.fn[i]) }

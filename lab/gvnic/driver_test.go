@@ -43,9 +43,18 @@ type txRing struct {
 }
 
 // newDrivers sets both functions of a card up.
-func newDrivers(t testing.TB) (c *Card, rx, tx *driver) {
+func newDrivers(t testing.TB) (*Card, *driver, *driver) {
 	t.Helper()
-	c = NewCard()
+	return newDriversWith(t, Options{})
+}
+
+// newDriversWith is newDrivers with faults.
+func newDriversWith(t testing.TB, o Options) (c *Card, rx, tx *driver) {
+	t.Helper()
+	c, err := NewCard(o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	both := [2]*driver{}
 	for i := range both {
 		fd, err := unix.MemfdCreate("guest", unix.MFD_CLOEXEC)

@@ -53,6 +53,10 @@ type Function struct {
 	rss     rss
 	rules   []rule // in the order of their locations, which is that of their precedence
 
+	epoch   int // resets so far
+	arrived int // segments
+	held    *heldSegment
+
 	// provided are the receive queues that have an application's memory; see given.
 	provided [maxQueues]bool
 	counts   cardcounts.Of
@@ -99,7 +103,11 @@ func (f *Function) Reset() { f.reset() }
 // reset forgets all that the driver has set; the counts stay, and so does the link.
 func (f *Function) reset() {
 	f.admin, f.format, f.version = adminQueue{}, false, nil
-	f.status = statusReset | statusLink
+	f.epoch++
+	f.status, f.held = statusReset, nil
+	if f.card.Link == 0 {
+		f.status |= statusLink
+	}
 	clear(f.tx[:])
 	clear(f.rx[:])
 	clear(f.irqs[:])

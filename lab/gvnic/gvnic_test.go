@@ -322,7 +322,8 @@ func TestProvider(t *testing.T) {
 // An interrupt goes off once for what came, and again only after its doorbell: at once where
 // something has come meanwhile.
 func TestInterruptsOnce(t *testing.T) {
-	f := NewCard().fn[0]
+	c, _ := NewCard(Options{})
+	f := c.fn[0]
 	f.host = &vfiouser.Host{}
 	const block, enable, noUpdate = 3, 1, 3 << 3
 	ring := func(v uint32) { f.Write(barDoorbells, 4*(bellIRQ+block), le.AppendUint32(nil, v)) }
@@ -347,7 +348,8 @@ func TestInterruptsOnce(t *testing.T) {
 
 // The guest sees a count by its index.
 func TestCounts(t *testing.T) {
-	f := NewCard().fn[0]
+	c, _ := NewCard(Options{})
+	f := c.fn[0]
 	f.counts.RX[3].Provider = 1 << 40
 	names, _ := f.counts.All()
 	config := f.Config()

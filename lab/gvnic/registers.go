@@ -80,6 +80,7 @@ func (f *Function) writeRegister(off uint64, v uint32) {
 		}
 		if v&driverRun != 0 {
 			f.status &^= statusReset
+			f.linkUp()
 		}
 	case regAdminBell:
 		f.runAdmin(v)

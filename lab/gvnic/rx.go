@@ -52,8 +52,11 @@ func (q *rxQueue) step(p *packet, mss int) int {
 	return max(1, min(16*q.buffer-p.payload, 0xffff-p.payload)/mss) * mss
 }
 
-// arrive puts a segment into its queue's buffers, or lets it wait for some.
-func (f *Function) arrive(q *rxQueue, s *segment) {
+// place puts a segment into its queue's buffers, or lets it wait for some.
+func (f *Function) place(q *rxQueue, s *segment) {
+	if f.rx[q.id] != q {
+		return // the queue went while the segment was kept back
+	}
 	if len(q.backlog) == 0 && f.fill(q, s) {
 		return
 	}
@@ -94,6 +97,7 @@ func (f *Function) fill(q *rxQueue, s *segment) bool {
 	if ring == nil || (q.tail-q.head)&q.mask < n {
 		return false
 	}
+	f.card.capture.add(s)
 	f.counts.RX[q.id].Packets++
 	if !split && s.kind != kindOther {
 		f.counts.RX[q.id].Unsplit++

@@ -25,7 +25,8 @@ type outgoing struct {
 	headers int // as the driver says, where there is an mss
 	sums    bool
 	tag     uint16
-	fetched bool // the driver wants to be told how far descriptors are fetched
+	fetched bool   // the driver wants to be told how far descriptors are fetched
+	next    uint16 // the place of the descriptor after the packet's
 	bad     bool
 }
 
@@ -94,13 +95,19 @@ func (f *Function) send(q *txQueue, out *outgoing) {
 			f.peer.receive(&p, out.mss, out.sums)
 		}
 	}
-	f.sent(q, out)
+	done := *out
+	done.next = uint16(q.head)
+	f.card.after(f.card.Late, func() {
+		if f.tx[q.id] == q { // not one that was made since
+			f.sent(q, &done)
+		}
+	})
 }
 
 // sent tells the driver of a packet that is gone. The driver sees to it that the ring has room.
 func (f *Function) sent(q *txQueue, out *outgoing) {
 	if out.fetched {
-		f.txDone(q, doneFetched, uint16(q.head))
+		f.txDone(q, doneFetched, out.next)
 	}
 	f.txDone(q, donePacket, out.tag)
 	f.event(q.block)

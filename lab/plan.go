@@ -68,8 +68,9 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	}
 	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus,
 		MemMiB: p.cfg.memMiB,
-		Module: o.module(), NIC: nic.named(), Card: o.Card, MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
-		KVM: p.cfg.kvm, Counts: p.cfg.counts, Init: init}
+		Module: o.module(), NIC: nic.named(), Card: o.Card, MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU,
+		Load: o.Load,
+		KVM:  p.cfg.kvm, Counts: p.cfg.counts, Init: init}
 	return p, nil
 }
 

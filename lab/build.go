@@ -150,6 +150,7 @@ var entries = sync.OnceValue(func() []entry {
 // prune removes kernels, toolchains and modules that lock.json no longer names,
 // and nothing that does not have the name of one.
 func (c *cache) prune(lf *lockFile) {
+	removeAll(c.path("toolchains"), emulators()) // the newest is fetched when one is wanted
 	for _, e := range entries() {
 		all, _ := os.ReadDir(c.path(e.dir))
 		for _, d := range all {

@@ -76,7 +76,7 @@ func TestPruneKeepsWhatIsLocked(t *testing.T) {
 	keep = append(keep, []string{"modules", "7.2.1+deb14-amd64"}, []string{"kernels", "mine"},
 		[]string{"drivers", "7.2.1"})
 	gone := [][]string{{"kernels", "7.2.1+deb14-amd64"}, {"toolchains", "sid-7.2.1+deb14-amd64"},
-		{"modules", k.Release + "-0123456789ab"}}
+		{"modules", k.Release + "-0123456789ab"}, {"toolchains", emulatorEntry("trixie-backports")}}
 	for _, e := range append(keep, gone...) {
 		if err := os.MkdirAll(c.path(e...), 0o755); err != nil {
 			t.Fatal(err)

@@ -7,12 +7,24 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // emulator is a QEMU that runs from a folder, nothing installed; nil: the machine's own.
 type emulator struct{ root string }
 
 const emulatorProgram = "usr/bin/qemu-system-x86_64"
+
+// emulatorEntry names a suite's QEMU in the cache, beside the toolchains: it is of the same kind, an
+// unpacked Debian.
+func emulatorEntry(suite string) string { return "qemu-" + suite }
+
+// emulators matches the names of all.
+var emulators = lazy.Regexp(`^qemu-[a-z-]+$`)
+
+// emulatorSpace is what one takes, with the archives that it is unpacked from.
+const emulatorSpace = 300 << 20
 
 // fetchEmulator returns the QEMU of a kernel's suite, from the cache. The first time it is fetched:
 // 38 MB, 172 MB unpacked.
@@ -22,28 +34,34 @@ func fetchEmulator(ctx context.Context, o BuildOptions, suite string, log io.Wri
 		return nil, err
 	}
 	defer unlock()
-	if !c.has("qemu", suite) {
+	if !c.has("toolchains", emulatorEntry(suite)) {
 		if err := c.makeEmulator(ctx, suite, log); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.checkTree("qemu", suite); err != nil {
+	if err := c.checkTree("toolchains", emulatorEntry(suite)); err != nil {
 		return nil, wrap("check the QEMU in the cache", err)
 	}
-	return &emulator{c.path("qemu", suite)}, nil
+	return &emulator{c.path("toolchains", emulatorEntry(suite))}, nil
 }
 
 func (c *cache) makeEmulator(ctx context.Context, suite string, log io.Writer) error {
+	if err := checkSpace(c.dir, emulatorSpace); err != nil {
+		return &Error{"look for room for a QEMU", err, ""}
+	}
 	a, err := newApt(ctx, c, suite, log)
 	if err != nil {
 		return err
+	}
+	if err := a.update(ctx, log); err != nil {
+		return err // no version of it is pinned, so the lists may be older than the archive
 	}
 	a.prefer = true
 	err = c.folder(func(tmp string) error {
 		fmt.Fprintf(log, "lab: %s: fetching its QEMU, which knows devices outside of it (vfio-user)\n", suite)
 		_, err := unpackRoot(ctx, a, tmp, []string{"qemu-system-x86"}, log)
 		return err
-	}, "qemu", suite)
+	}, "toolchains", emulatorEntry(suite))
 	return wrap("unpack the QEMU of "+suite, err)
 }
 

@@ -54,7 +54,7 @@ func apart(rel string) bool {
 	f := strings.Split(rel, "/")
 	switch {
 	case len(f) == 2:
-		return f[0] == "toolchains" || f[0] == "drivers" || f[0] == "qemu"
+		return f[0] == "toolchains" || f[0] == "drivers"
 	case len(f) > 2 && f[0] == "apt":
 		return aptUsersOwn[f[len(f)-1]]
 	}

@@ -58,7 +58,7 @@ func (f *Function) runAdmin(last uint32) {
 		at := ring[f.admin.done%n*commandBytes:][:commandBytes]
 		var c command
 		copy(c[:], at) // the guest may write there meanwhile
-		refused, hangs := f.card.fails(c.u32(0))
+		refused, hangs := f.fails(c.u32(0))
 		if hangs {
 			return // the driver finds that it takes too long
 		}

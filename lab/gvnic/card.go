@@ -26,7 +26,7 @@ type Card struct {
 func NewCard(o Options) (*Card, error) {
 	c := &Card{Options: o, work: make(chan struct{}, 1), scratch: make([]byte, 0, maxPacket)}
 	for i := range c.fn {
-		c.fn[i] = &Function{card: c, mac: [6]byte{0x52, 0x54, 0, 0x77, 0, byte(i + 1)}}
+		c.fn[i] = &Function{card: c, issued: map[uint32]int{}, mac: [6]byte{0x52, 0x54, 0, 0x77, 0, byte(i + 1)}}
 		c.fn[i].reset()
 	}
 	c.fn[0].peer, c.fn[1].peer = c.fn[1], c.fn[0]

@@ -20,8 +20,35 @@ type Options struct {
 	Swap  int           // of so many segments one comes after the next one; 0: none
 	Late  time.Duration // that each transmit completion comes late
 	Link  time.Duration // that the link takes to come up after a driver has begun
-	Hang  string        // a command of the admin queue that is never done: see Commands
-	Error string        // one that is refused
+	Hang  Command       // of the admin queue, which is never done
+	Error Command       // one that is refused
+}
+
+// Command is a kind of command of the admin queue: each of its name, or the At-th one of a function
+// alone. Without a name it is none.
+type Command struct {
+	Name string
+	At   int // 0: each
+}
+
+// parseCommand reads "create-rx" or "create-rx@9".
+func parseCommand(text string) (c Command, err error) {
+	name, at, numbered := strings.Cut(text, "@")
+	if _, ok := commands[name]; !ok {
+		return c, fmt.Errorf("want a command, or COMMAND@N for the N-th: one of %s", strings.Join(Commands(), ", "))
+	}
+	c.Name = name
+	if numbered {
+		if c.At, err = strconv.Atoi(at); err == nil && c.At < 1 {
+			err = errors.New("commands are counted from 1")
+		}
+	}
+	return c, err
+}
+
+// is reports whether the n-th command with an opcode is one.
+func (c Command) is(opcode uint32, n int) bool {
+	return c.Name != "" && commands[c.Name] == opcode && (c.At == 0 || c.At == n)
 }
 
 // commands names those of the admin queue that can be made to fail.
@@ -51,9 +78,9 @@ func ParseOptions(text string) (o Options, err error) {
 		case "link":
 			o.Link, bad = time.ParseDuration(value)
 		case "hang":
-			o.Hang = value
+			o.Hang, bad = parseCommand(value)
 		case "error":
-			o.Error = value
+			o.Error, bad = parseCommand(value)
 		default:
 			bad = errors.New("want pcap=FILE, lose=N, swap=N, late=TIME, link=TIME, hang=COMMAND or error=COMMAND")
 		}
@@ -74,18 +101,14 @@ func (o *Options) check() error {
 			return fmt.Errorf("%s: too small", name)
 		}
 	}
-	for _, c := range []string{o.Hang, o.Error} {
-		if _, ok := commands[c]; c != "" && !ok {
-			return fmt.Errorf("%q: want a command: one of %s", c, strings.Join(Commands(), ", "))
-		}
-	}
 	return nil
 }
 
-// fails reports whether a command is to be refused, or never done.
-func (o *Options) fails(opcode uint32) (refused, hangs bool) {
-	is := func(name string) bool { return name != "" && commands[name] == opcode }
-	return is(o.Error), is(o.Hang)
+// fails counts a command, and reports whether it is to be refused, or never done.
+func (f *Function) fails(opcode uint32) (refused, hangs bool) {
+	f.issued[opcode]++
+	n := f.issued[opcode]
+	return f.card.Error.is(opcode, n), f.card.Hang.is(opcode, n)
 }
 
 // after calls do with the lock held when wait is over, unless the card has ended by then; at once

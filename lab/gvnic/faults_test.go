@@ -14,15 +14,15 @@ import (
 )
 
 func TestParseOptions(t *testing.T) {
-	got, err := ParseOptions(" pcap=/x/y.pcap lose=100 swap=7 late=2ms link=3s hang=rule error=create-rx ")
-	if want := (Options{"/x/y.pcap", 100, 7, 2 * time.Millisecond, 3 * time.Second, "rule", "create-rx"}); got != want || err != nil {
+	got, err := ParseOptions(" pcap=/x/y.pcap lose=100 swap=7 late=2ms link=3s hang=rule error=create-rx@9 ")
+	if want := (Options{"/x/y.pcap", 100, 7, 2 * time.Millisecond, 3 * time.Second, Command{"rule", 0}, Command{"create-rx", 9}}); got != want || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err := ParseOptions(""); got != (Options{}) || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, bad := range []string{"lose", "lose=", "lose=x", "lose=1", "swap=-3", "late=5", "late=-1s", "pcap=", "hang=lunch",
-		"error=0x6", "loose=3"} {
+		"error=0x6", "loose=3", "hang=rule@0", "hang=rule@x"} {
 		if _, err := ParseOptions(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
@@ -60,12 +60,14 @@ func TestLosesAndSwaps(t *testing.T) {
 
 // A command is refused, or never done; others are.
 func TestCommandsFail(t *testing.T) {
-	_, d, _ := newDriversWith(t, Options{Error: "rss"})
-	if s := d.command(opConfigureRSS, fields(uint16(0), uint16(0), uint16(0), uint16(0))); s != precondition {
-		t.Errorf("status %#x", s)
+	_, d, _ := newDriversWith(t, Options{Error: Command{"rss", 2}})
+	for i, want := range []uint32{passed, precondition, passed} {
+		if s := d.command(opConfigureRSS, fields(uint16(0), uint16(0), uint16(0), uint16(0))); s != want {
+			t.Errorf("command %d: status %#x, want %#x", i, s, want)
+		}
 	}
 	d.configure()
-	_, d, _ = newDriversWith(t, Options{Hang: "create-tx"})
+	_, d, _ = newDriversWith(t, Options{Hang: Command{Name: "create-tx"}})
 	d.configure()
 	before := d.register(regAdminCount)
 	d.put(opCreateTX, nil)

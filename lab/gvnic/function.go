@@ -53,8 +53,9 @@ type Function struct {
 	rss     rss
 	rules   []rule // in the order of their locations, which is that of their precedence
 
-	epoch   int // resets so far
-	arrived int // segments
+	epoch   int            // resets so far
+	arrived int            // segments
+	issued  map[uint32]int // commands of the admin queue, by opcode
 	held    *heldSegment
 
 	// provided are the receive queues that have an application's memory; see given.

@@ -317,6 +317,22 @@ func TestProvider(t *testing.T) {
 	flow(1000, 0)
 	alone()
 	flow(0, 1000)
+	alone()
+	begin := func() {
+		rx.setRegister(regDriverStatus, driverReset)
+		rx.startAdmin()
+		rx.configure()
+		rx.createAllRX(2, headerBytes, false)
+		rx.must(opConfigureRSS, fields(uint16(2), uint8(1), uint8(0), uint16(0), uint16(lutEntries), uint64(0), lut))
+	}
+	begin() // a reset of the driver's, which keeps what its interface has (gve_reset)
+	flow(1000, 0)
+	rx.setRegister(regDriverStatus, driverReset)
+	for _, b := range []byte("GVE-1.0.0\n") { // another driver's probe
+		rx.f.Write(barRegisters, regVersion, []byte{b})
+	}
+	begin()
+	flow(0, 1000)
 }
 
 // An interrupt goes off once for what came, and again only after its doorbell: at once where

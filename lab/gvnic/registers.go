@@ -58,6 +58,9 @@ func (f *Function) Read(bar int, off uint64, p []byte) {
 func (f *Function) Write(bar int, off uint64, p []byte) {
 	switch {
 	case bar == barRegisters && off == regVersion && len(p) == 1 && len(f.version) < maxVersion:
+		if len(f.version) == 0 { // a driver begins, whose interface has been given nothing
+			clear(f.provided[:])
+		}
 		f.version = append(f.version, p[0])
 	case bar == barRegisters && off == regAdminLength && len(p) == 2:
 		f.admin.length = be.Uint16(p)

@@ -95,6 +95,9 @@ func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) 
 	}
 	if o.Refresh {
 		c.prune(lf)
+		for _, s := range suites { // the newest is fetched when it is wanted
+			os.RemoveAll(c.path("toolchains", emulatorEntry(s)))
+		}
 	}
 	return built, nil
 }
@@ -150,7 +153,6 @@ var entries = sync.OnceValue(func() []entry {
 // prune removes kernels, toolchains and modules that lock.json no longer names,
 // and nothing that does not have the name of one.
 func (c *cache) prune(lf *lockFile) {
-	removeAll(c.path("toolchains"), emulators()) // the newest is fetched when one is wanted
 	for _, e := range entries() {
 		all, _ := os.ReadDir(c.path(e.dir))
 		for _, d := range all {

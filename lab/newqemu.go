@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-
-	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // emulator is a QEMU that runs from a folder, nothing installed; nil: the machine's own.
@@ -19,9 +17,6 @@ const emulatorProgram = "usr/bin/qemu-system-x86_64"
 // emulatorEntry names a suite's QEMU in the cache, beside the toolchains: it is of the same kind, an
 // unpacked Debian.
 func emulatorEntry(suite string) string { return "qemu-" + suite }
-
-// emulators matches the names of all.
-var emulators = lazy.Regexp(`^qemu-[a-z-]+$`)
 
 // emulatorSpace is what one takes, with the archives that it is unpacked from.
 const emulatorSpace = 300 << 20
@@ -46,6 +41,8 @@ func fetchEmulator(ctx context.Context, o BuildOptions, suite string, log io.Wri
 }
 
 func (c *cache) makeEmulator(ctx context.Context, suite string, log io.Writer) error {
+	fmt.Fprintf(log, "lab: %s: fetching its QEMU, which knows devices outside of it (vfio-user): some 42 MB, "+
+		"and the package lists\n", suite)
 	if err := checkSpace(c.dir, emulatorSpace); err != nil {
 		return &Error{"look for room for a QEMU", err, ""}
 	}
@@ -53,12 +50,12 @@ func (c *cache) makeEmulator(ctx context.Context, suite string, log io.Writer) e
 	if err != nil {
 		return err
 	}
+	// No version of it is pinned, so the lists may be older than the archive.
 	if err := a.update(ctx, log); err != nil {
-		return err // no version of it is pinned, so the lists may be older than the archive
+		return &Error{"fetch the QEMU of " + suite, err, "check the network: this NIC needs it once, and others do without"}
 	}
 	a.prefer = true
 	err = c.folder(func(tmp string) error {
-		fmt.Fprintf(log, "lab: %s: fetching its QEMU, which knows devices outside of it (vfio-user)\n", suite)
 		_, err := unpackRoot(ctx, a, tmp, []string{"qemu-system-x86"}, log)
 		return err
 	}, "toolchains", emulatorEntry(suite))

@@ -58,7 +58,8 @@ func TestMachineLacksNIC(t *testing.T) {
 		{virtio, MachineOptions{NIC: "qemu:virtio"}, ""},
 		{virtio, MachineOptions{NIC: "qemu:e1000e"}, "nic qemu:e1000e was requested, it has qemu:virtio"},
 		{virtio, MachineOptions{NIC: "bnxt"}, "nic bnxt"},
-		{Machine{NIC: "gve-real"}, MachineOptions{NIC: "gve-real", Card: "lose=9"}, "gvnic lose=9 was requested, it has none of it"},
+		{Machine{NIC: "gve-real"}, MachineOptions{NIC: "gve-real", Card: "lose=9"},
+			"gvnic lose=9 was requested, it has none of it"},
 		{virtio, MachineOptions{Module: "queues=2"}, "nic soft was requested, it has qemu:virtio"},
 	} {
 		if got := x.m.lacks(&x.o); x.says == "" && got != "" || !strings.Contains(got, x.says) {

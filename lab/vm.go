@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,8 +34,9 @@ type vmConfig struct {
 	nic       *qemuNIC // in place of the soft NIC; nil: that
 	queues    int      // pairs of queues that each of the two is wired with; 0: see hub
 	qemu      *emulator
-	card      string   // options of a NIC of ours
-	extra     []string // arguments for QEMU
+	card      string    // options of a NIC of ours
+	log       io.Writer // for what goes wrong there
+	extra     []string  // arguments for QEMU
 }
 
 // vm is a running machine. Its process ends when the context does, and with
@@ -61,7 +63,7 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 		args, theirs, err = c.wire(args, theirs)
 	}
 	if err == nil && c.nic.own() {
-		if m.card, err = newOwnCard(c.card, m.console); err == nil {
+		if m.card, err = newOwnCard(c.card, c.log); err == nil {
 			args = append(args, m.card.args(c.memMiB)...)
 		}
 	}

@@ -77,7 +77,9 @@ kernel complained, 2 wrong usage or input.`,
 func (d *labDemo) run(cmd *cobra.Command, args []string) error {
 	if d.o.NoZeroCopy() {
 		return cli.Usagef("--nic %s: the demo shows zero-copy receive, which that NIC cannot do: leave it out, "+
-			"or choose one of %s", d.o.NIC, strings.Join(lab.Imitated, ", "))
+			"or choose one of %s", d.o.NIC, strings.Join(slices.DeleteFunc(lab.NICs(), func(n string) bool {
+			return (&lab.MachineOptions{NIC: n}).NoZeroCopy()
+		}), ", "))
 	}
 	switch {
 	case d.all && len(d.only) > 0:

@@ -214,7 +214,7 @@ func TestLabDemo(t *testing.T) {
 }
 
 // unfetched matches what the lab says where apt cannot bring what it asks for.
-var unfetched = regexp.MustCompile(`(?m)^zcbench: lab: (download|fetch Debian's package lists|resolve the packages).*`)
+var unfetched = regexp.MustCompile(`(?m)^zcbench: lab: (download|fetch the QEMU of|fetch Debian's package lists|resolve the packages).*`)
 
 // With an unmodified driver of a real NIC, on a device that we model, each run is as expected, but
 // for the long buffers that the driver refuses. The short test makes one run and the control, on

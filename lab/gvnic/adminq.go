@@ -66,8 +66,8 @@ func (f *Function) runAdmin(last uint32) {
 		if !refused {
 			status = f.execute(c.u32(0), &c)
 		}
-		if c.u32(0) == opCreateRX && status == passed && alone && others > 0 {
-			f.given(c.u32(8))
+		if id := c.u32(8); c.u32(0) == opCreateRX && alone && others > 0 && id < maxQueues {
+			f.given(id) // a failed attempt is followed by one with the memory that was there before
 		}
 		be.PutUint32(at[4:], status)
 		f.admin.done++

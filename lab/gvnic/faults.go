@@ -106,6 +106,9 @@ func (o *Options) check() error {
 
 // fails counts a command, and reports whether it is to be refused, or never done.
 func (f *Function) fails(opcode uint32) (refused, hangs bool) {
+	if opcode > opExtended {
+		return false, false // it is the guest's, and none
+	}
 	f.issued[opcode]++
 	n := f.issued[opcode]
 	return f.card.Error.is(opcode, n), f.card.Hang.is(opcode, n)

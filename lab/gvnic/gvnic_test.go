@@ -318,6 +318,16 @@ func TestProvider(t *testing.T) {
 	alone()
 	flow(0, 1000)
 	alone()
+	rx.f.card.Error = Command{Name: "create-rx"}
+	rx.must(opDestroyRX, fields(uint32(1)))
+	old := *rx.rx[1]
+	rx.putRX(1, bufferBytes, headerBytes, false)
+	if s := rx.do(); s != precondition {
+		t.Errorf("status %#x", s)
+	}
+	rx.f.card.Error, *rx.rx[1] = Command{}, old
+	rx.createRX(1, bufferBytes, headerBytes, false) // with the memory that was there before
+	flow(1000, 0)
 	begin := func() {
 		rx.setRegister(regDriverStatus, driverReset)
 		rx.startAdmin()

@@ -113,15 +113,15 @@ func TestSkipsBadPackets(t *testing.T) {
 
 // No command makes the device reach beyond the guest's memory, or stop: it answers each.
 func FuzzCommands(f *testing.F) {
-	f.Add(uint8(opConfigure), fields(uint64(0), uint64(8192), uint32(1), uint32(blocks), uint32(64), uint32(0), uint8(3)))
-	f.Add(uint8(opCreateTX), fields(uint32(0), uint32(0), uint64(8192), uint64(65536), uint32(rawAddresses), uint32(0),
+	f.Add(uint32(opConfigure), fields(uint64(0), uint64(8192), uint32(1), uint32(blocks), uint32(64), uint32(0), uint8(3)))
+	f.Add(uint32(opCreateTX), fields(uint32(0), uint32(0), uint64(8192), uint64(65536), uint32(rawAddresses), uint32(0),
 		uint64(131072), uint16(256), uint16(256)))
-	f.Add(uint8(opCreateRX), fields(uint32(1), uint32(1), uint32(0), uint32(9), uint64(8192), uint64(65536), uint64(131072),
+	f.Add(uint32(opCreateRX), fields(uint32(1), uint32(1), uint32(0), uint32(9), uint64(8192), uint64(65536), uint64(131072),
 		uint32(rawAddresses), uint16(512), uint16(4096), uint16(512), uint8(1), uint8(0), uint16(128)))
-	f.Add(uint8(opExtended), fields(uint32(opFlowRule), uint32(92), uint64(8192)))
-	f.Add(uint8(opQueryRules), fields(uint16(0), uint16(0), uint32(0), uint64(4096), uint64(8192)))
+	f.Add(uint32(opExtended), fields(uint32(opFlowRule), uint32(92), uint64(8192)))
+	f.Add(uint32(opQueryRules), fields(uint16(0), uint16(0), uint32(0), uint64(4096), uint64(8192)))
 	c, d, _ := newDrivers(f)
-	f.Fuzz(func(t *testing.T, opcode uint8, payload []byte) {
+	f.Fuzz(func(t *testing.T, opcode uint32, payload []byte) {
 		d.TB = t
 		d.startAdmin()
 		d.setRegister(regDriverStatus, driverReset|driverRun)
@@ -130,8 +130,11 @@ func FuzzCommands(f *testing.F) {
 		if len(payload) > commandBytes-8 {
 			payload = payload[:commandBytes-8]
 		}
-		if s := d.command(uint32(opcode), payload); s == 0 {
+		if s := d.command(opcode, payload); s == 0 {
 			t.Error("no status")
+		}
+		if len(d.f.issued) > opExtended+1 {
+			t.Errorf("%d kinds of commands are kept", len(d.f.issued))
 		}
 		for bell := range uint32(bellEnd + 2) {
 			d.bell(bell, 1)

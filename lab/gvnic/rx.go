@@ -13,7 +13,11 @@ type segment struct {
 	mss     int // of aggregated segments; 0: it is a single one
 }
 
+// bytes is the length of a segment.
 func (s *segment) bytes() int { return len(s.header) + len(s.payload) }
+
+// held is what a segment that waits takes, with what it takes besides its bytes.
+func (s *segment) held() int { return s.bytes() + 128 }
 
 // receive takes a packet from the wire: cuts it into segments where it is to be, or leaves it whole
 // where the queue aggregates, and puts it into buffers.
@@ -60,12 +64,12 @@ func (f *Function) place(q *rxQueue, s *segment) {
 	if len(q.backlog) == 0 && f.fill(q, s) {
 		return
 	}
-	if q.backlogBytes+s.bytes() > maxBacklog {
+	if q.backlogBytes+s.held() > maxBacklog {
 		f.counts.RX[q.id].Dropped++
 		return
 	}
 	q.backlog = append(q.backlog, s.clone())
-	q.backlogBytes += s.bytes()
+	q.backlogBytes += s.held()
 }
 
 // clone copies what would be overwritten.
@@ -79,7 +83,7 @@ func (s *segment) clone() segment {
 func (f *Function) drain(q *rxQueue) {
 	i := 0
 	for ; i < len(q.backlog) && f.fill(q, &q.backlog[i]); i++ {
-		q.backlogBytes -= q.backlog[i].bytes()
+		q.backlogBytes -= q.backlog[i].held()
 	}
 	q.backlog = slices.Delete(q.backlog, 0, i)
 }

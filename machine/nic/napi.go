@@ -74,7 +74,10 @@ func threadedNumber(s string) int {
 // NAPIs lists the interface's instances (netdev napi-get, 6.8; the settings 6.13).
 func (d *Device) NAPIs() ([]NAPI, error) {
 	if d.ways().Unsorted {
-		return d.napisOfQueues()
+		// Before gve told which instance serves a queue (6.13) there is only the list.
+		if out, err := d.napisOfQueues(); err != nil || len(out) > 0 {
+			return out, err
+		}
 	}
 	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump,
 		func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIIfindex, uint32(d.Index)) })
@@ -96,15 +99,34 @@ func (d *Device) NAPIs() ([]NAPI, error) {
 // that number; "": none has it now.
 func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
 	op := fmt.Sprintf("find the interface of NAPI %d", napi)
-	n, ok, err := d.napi(op, napi)
-	if !ok || err != nil {
-		return "", err
+	if d.ways().Unsorted {
+		n, ok, err := d.napi(op, napi)
+		if !ok || err != nil {
+			return "", err
+		}
+		l, err := d.route.Link(n.Index)
+		return l.Name, err
 	}
-	l, err := d.route.Link(n.Index)
-	return l.Name, err
+	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
+	if err != nil {
+		return "", d.failed(remedy.NAPIGet, op, err)
+	}
+	for _, m := range msgs {
+		n, err := decodeNAPI(m.Data)
+		if err != nil {
+			return "", garbled(op, err)
+		}
+		if n.ID != napi {
+			continue
+		}
+		l, err := d.route.Link(n.Index)
+		return l.Name, err
+	}
+	return "", nil
 }
 
-// napi reads one instance of the device's network namespace; ok is false where there is none.
+// napi reads one instance of the device's network namespace (before 6.12.10, of any); ok is false
+// where there is none.
 func (d *Device) napi(op string, id uint32) (n NAPI, ok bool, err error) {
 	msgs, err := d.ask(d.netdev, cmdNAPIGet, 0, func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIID, id) })
 	if errors.Is(err, unix.ENOENT) {

@@ -20,6 +20,7 @@ type Options struct {
 	Swap  int           // of so many segments one comes after the next one; 0: none
 	Late  time.Duration // that each transmit completion comes late
 	Link  time.Duration // that the link takes to come up after a driver has begun
+	Lost  time.Duration // after which the link is gone for a second; 0: never
 	Hang  Command       // of the admin queue, which is never done
 	Error Command       // one that is refused
 }
@@ -77,12 +78,14 @@ func ParseOptions(text string) (o Options, err error) {
 			o.Late, bad = time.ParseDuration(value)
 		case "link":
 			o.Link, bad = time.ParseDuration(value)
+		case "lost":
+			o.Lost, bad = time.ParseDuration(value)
 		case "hang":
 			o.Hang, bad = parseCommand(value)
 		case "error":
 			o.Error, bad = parseCommand(value)
 		default:
-			bad = errors.New("want pcap=FILE, lose=N, swap=N, late=TIME, link=TIME, hang=COMMAND or error=COMMAND")
+			bad = errors.New("want pcap=FILE, lose=N, swap=N, late=TIME, link=TIME, lost=TIME, hang=COMMAND or error=COMMAND")
 		}
 		if value == "" && bad == nil {
 			bad = errors.New("it has no value")
@@ -96,7 +99,7 @@ func ParseOptions(text string) (o Options, err error) {
 
 func (o *Options) check() error {
 	for name, v := range map[string]int64{"lose": int64(o.Lose), "swap": int64(o.Swap), "late": int64(o.Late),
-		"link": int64(o.Link)} {
+		"link": int64(o.Link), "lost": int64(o.Lost)} {
 		if v < 0 || (name == "lose" || name == "swap") && v == 1 {
 			return fmt.Errorf("%s: too small", name)
 		}
@@ -155,18 +158,33 @@ type heldSegment struct {
 	s segment
 }
 
-// linkUp tells the driver that the link is there, which it may take a while to be.
-func (f *Function) linkUp() {
-	if f.card.Link == 0 {
-		return
+// begin makes the link come up late, and go for a while, where that was asked for.
+func (f *Function) begin() {
+	if f.card.Link > 0 {
+		f.later(f.card.Link, true)
 	}
+	if f.card.Lost > 0 {
+		f.later(f.card.Link+f.card.Lost, false)
+		f.later(f.card.Link+f.card.Lost+lostFor, true)
+	}
+}
+
+// lostFor is how long a link that is lost is gone.
+const lostFor = time.Second
+
+// later brings the link up or takes it away, unless the device has been reset by then, and tells
+// the driver.
+func (f *Function) later(wait time.Duration, up bool) {
 	epoch := f.epoch
-	f.card.after(f.card.Link, func() {
-		if f.epoch == epoch {
+	f.card.after(wait, func() {
+		if f.epoch != epoch {
+			return
+		}
+		if f.status &^= statusLink; up {
 			f.status |= statusLink
-			if f.host != nil {
-				f.host.Raise(blocks)
-			}
+		}
+		if f.host != nil {
+			f.host.Raise(blocks)
 		}
 	})
 }

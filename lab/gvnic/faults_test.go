@@ -14,8 +14,8 @@ import (
 )
 
 func TestParseOptions(t *testing.T) {
-	got, err := ParseOptions(" pcap=/x/y.pcap lose=100 swap=7 late=2ms link=3s hang=rule error=create-rx@9 ")
-	if want := (Options{"/x/y.pcap", 100, 7, 2 * time.Millisecond, 3 * time.Second, Command{"rule", 0}, Command{"create-rx", 9}}); got != want || err != nil {
+	got, err := ParseOptions(" pcap=/x/y.pcap lose=100 swap=7 late=2ms link=3s lost=9s hang=rule error=create-rx@9 ")
+	if want := (Options{"/x/y.pcap", 100, 7, 2 * time.Millisecond, 3 * time.Second, 9 * time.Second, Command{"rule", 0}, Command{"create-rx", 9}}); got != want || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err := ParseOptions(""); got != (Options{}) || err != nil {
@@ -80,7 +80,7 @@ func TestCommandsFail(t *testing.T) {
 // What is late comes, with the descriptors as they were; not to a queue that is gone.
 func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, rx, tx := newDriversWith(t, Options{Late: time.Second, Link: time.Minute})
+		c, rx, tx := newDriversWith(t, Options{Late: time.Second, Link: time.Minute, Lost: time.Hour})
 		if got := rx.register(regDeviceStatus); got&statusLink != 0 {
 			t.Errorf("status %#x at once", got)
 		}
@@ -113,6 +113,18 @@ func TestLate(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if tx.done(0); len(tx.tx[0].tags) != 0 {
 			t.Error("a queue is told what another one sent")
+		}
+		time.Sleep(time.Hour - time.Minute)
+		if got := rx.register(regDeviceStatus); got&statusLink == 0 {
+			t.Error("the link is gone too soon")
+		}
+		time.Sleep(time.Minute - 4500*time.Millisecond)
+		if got := rx.register(regDeviceStatus); got&statusLink != 0 {
+			t.Error("the link is still there")
+		}
+		time.Sleep(lostFor)
+		if got := rx.register(regDeviceStatus); got&statusLink == 0 {
+			t.Error("the link does not come back")
 		}
 		if err := c.Close(); err != nil {
 			t.Error(err)

@@ -83,7 +83,7 @@ func (f *Function) writeRegister(off uint64, v uint32) {
 		}
 		if v&driverRun != 0 {
 			f.status &^= statusReset
-			f.linkUp()
+			f.begin()
 		}
 	case regAdminBell:
 		f.runAdmin(v)

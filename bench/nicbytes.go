@@ -24,10 +24,17 @@ const (
 	nicNetmemBytes = "nic_netmem_bytes"
 )
 
+// ownCardSource begins the source of counts that a NIC of the lab's own told past its driver. Such
+// a NIC sees addresses, so it cannot tell what it reads from memory that the kernel cannot read.
+const ownCardSource = "the device itself: "
+
 // nicWitness reads the counters that the NICs of two namespaces of this machine keep
 // of where payload went: evidence of the hardware's side, apart from all that sockets,
 // rings and agents say.
-type nicWitness struct{ sut, tg *nic.Device }
+type nicWitness struct {
+	sut, tg *nic.Device
+	own     bool // they are the lab's own, and tell it past their driver
+}
 
 // openWitness finds the flow's two interfaces.
 func openWitness(sut, tg *host.Host, o *Options) (w *nicWitness, err error) {
@@ -78,7 +85,7 @@ func (w *nicWitness) observe() func(*results.Record) {
 			n, ok := grown(from, to, called)
 			if ok {
 				h.Metrics = append(h.Metrics, measure.Metric{Name: name, Unit: "bytes", Value: float64(n),
-					Source: "ethtool -S " + dev + ", whole run"})
+					Source: w.source(dev) + ", whole run"})
 			}
 		}
 		add(&rec.SUT, w.sut.Name, nicProviderBytes, "rx*_provider_bytes", rx, rx2)
@@ -88,9 +95,27 @@ func (w *nicWitness) observe() func(*results.Record) {
 }
 
 func (w *nicWitness) read() (rx, tx map[string]uint64, err error) {
-	rx, err = w.sut.Stats()
-	tx, err2 := w.tg.Stats()
+	rx, err = w.counted(w.sut)
+	tx, err2 := w.counted(w.tg)
 	return rx, tx, errors.Join(err, err2)
+}
+
+// source names where the counts come from.
+func (w *nicWitness) source(dev string) string {
+	if w.own {
+		return ownCardSource + dev
+	}
+	return "ethtool -S " + dev
+}
+
+// counted reads what a NIC counted: the driver's counters, or those of a NIC that the lab itself
+// is, whose driver knows of no such counts.
+func (w *nicWitness) counted(d *nic.Device) (map[string]uint64, error) {
+	own, err := d.CardCounts()
+	if w.own = own != nil; w.own || err != nil {
+		return own, err
+	}
+	return d.Stats()
 }
 
 // grown sums by how much the counters of a name grew, see [nic.Called]; ok is false where there is

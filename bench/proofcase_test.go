@@ -44,6 +44,19 @@ func proofRecord(c ProofCase) results.Record {
 	return r
 }
 
+// A NIC of the lab's own, which tells its counts past its driver, cannot tell device memory.
+func TestJudgeProofOfOwnCard(t *testing.T) {
+	c := SelectProof([]string{"devmem TX to zcrx"})
+	r := proofRecord(c[0])
+	r.TG.Metrics = nil
+	for i := range r.SUT.Metrics {
+		r.SUT.Metrics[i].Source = ownCardSource + "sn0, whole run"
+	}
+	if rows := JudgeProof(c, []results.Record{r}); !AllAsExpected(rows) || rows[0].Netmem != nil {
+		t.Errorf("%+v", rows)
+	}
+}
+
 // What shows all that it has to is as expected.
 func TestJudgeProof(t *testing.T) {
 	var recs []results.Record
@@ -116,6 +129,8 @@ func TestJudgeProofFinds(t *testing.T) {
 			"into the provider's memory"},
 		{"no counters", "zcrx", func(r *results.Record) { r.SUT.Metrics = nil }, "does not count"},
 		{"no device memory", "devmem TX to zcrx", func(r *results.Record) { set(&r.TG, nicNetmemBytes, 0) },
+			"did not read all payload from device memory"},
+		{"no count of device memory", "devmem TX to zcrx", func(r *results.Record) { r.TG.Metrics = nil },
 			"did not read all payload from device memory"},
 		{"copied", "tcp-mmap", func(r *results.Record) { r.SUT.CopiedBytes = &less }, "% was copied"},
 		{"no evidence", "zcrx", func(r *results.Record) { r.SUT.ZeroCopyBytes = nil }, "no evidence"},

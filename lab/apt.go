@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -25,8 +26,9 @@ const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 // Transport, proxies and credentials are the system's, and so is whether lists may
 // be out of date. apt checks the archive's signature and every download's hash.
 type apt struct {
-	suite string
-	dir   string
+	suite  string
+	dir    string
+	prefer bool // the suite's own packages to those of the one under it
 	sandbox
 }
 
@@ -98,7 +100,11 @@ var unsigned = []string{
 // run executes one of apt's programs with the private configuration, in the
 // folder that downloads come to.
 func (a *apt) run(ctx context.Context, name string, args ...string) ([]byte, error) {
-	argv := a.enter(a.dir, append(append([]string{name}, unsigned...), args...))
+	var release []string
+	if a.prefer {
+		release = []string{"-o", "APT::Default-Release=" + a.suite}
+	}
+	argv := a.enter(a.dir, slices.Concat([]string{name}, unsigned, release, args))
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "APT_CONFIG="+filepath.Join(a.seenAs(a.dir), "apt.conf"),
 		"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
@@ -162,7 +168,7 @@ func (a *apt) closure(ctx context.Context, pkgs []string) ([]archiveFile, error)
 		pkgs...)
 	out, err := a.run(ctx, "apt-get", args...)
 	if err != nil {
-		return nil, &Error{"resolve the packages of the module toolchain", err, "try zcbench lab build --refresh"}
+		return nil, &Error{"resolve the packages to unpack", err, "try zcbench lab build --refresh"}
 	}
 	return parseURIs(string(out))
 }
@@ -173,7 +179,7 @@ func (a *apt) closure(ctx context.Context, pkgs []string) ([]archiveFile, error)
 func (a *apt) fetch(ctx context.Context, pkgs []string, files []archiveFile) error {
 	args := append([]string{"install", "--download-only", "-qq", "--yes", "--"}, pkgs...)
 	if _, err := a.run(ctx, "apt-get", args...); err != nil {
-		return &Error{"download the module toolchain", err, "check the network and the free disk space, then try again"}
+		return &Error{"download packages", err, "check the network and the free disk space, then try again"}
 	}
 	for _, f := range files {
 		if err := checkSHA256(a.archive(f), f.SHA256); err != nil {

@@ -95,6 +95,9 @@ func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) 
 	}
 	if o.Refresh {
 		c.prune(lf)
+		for _, s := range suites { // the newest is fetched when it is wanted
+			os.RemoveAll(c.path("toolchains", emulatorEntry(s)))
+		}
 	}
 	return built, nil
 }

@@ -28,6 +28,7 @@ import (
 //	apt/SUITE/                 private apt state (package lists, archives while they are being unpacked)
 //	kernels/RELEASE/           vmlinuz, and vmlinux, unpacked from it
 //	toolchains/SUITE-RELEASE/  an unpacked Debian with the compiler and headers of that kernel
+//	toolchains/qemu-SUITE/     an unpacked Debian with that suite's QEMU, for NICs of our own
 //	modules/RELEASE-HASH/      softnic.ko, HASH over the module's sources
 //	saved/KEY                  the state of a machine that had just booted, KEY over all it depends on
 //	accel.json                 whether KVM boots these kernels here

@@ -74,7 +74,7 @@ func TestPruneKeepsWhatIsLocked(t *testing.T) {
 	keep := [][]string{{"kernels", k.Release}, {"toolchains", k.toolchain()}, {"modules", moduleKey(k.Release)}}
 	// Not of the lab: another program's, or the system's below --cache /usr/lib.
 	keep = append(keep, []string{"modules", "7.2.1+deb14-amd64"}, []string{"kernels", "mine"},
-		[]string{"drivers", "7.2.1"})
+		[]string{"drivers", "7.2.1"}, []string{"toolchains", emulatorEntry("sid")})
 	gone := [][]string{{"kernels", "7.2.1+deb14-amd64"}, {"toolchains", "sid-7.2.1+deb14-amd64"},
 		{"modules", k.Release + "-0123456789ab"}}
 	for _, e := range append(keep, gone...) {

@@ -18,7 +18,8 @@ type Machine struct {
 	Suite, Release string // of its kernel
 	CPUs, MemMiB   int
 	Module         string // parameters of the soft NIC, for commands that ask for none
-	NIC            string // of QEMU's, in place of the soft NIC
+	NIC            string // of QEMU's or ours, in place of the soft NIC
+	Card           string // what one of ours does besides
 	MTU            int
 	QEMU, Load     []string
 	KVM            bool   // not emulated
@@ -45,6 +46,7 @@ func (m *Machine) lacks(o *MachineOptions) string {
 		{o.MemMiB != 0, m.MemMiB == o.MemMiB, fmt.Sprintf("mem %d", o.MemMiB), m.MemMiB},
 		{m.NIC != "" && o.NIC+o.Module != "" || o.qemuNIC() != nil, m.NIC == o.NIC, "nic " + cmp.Or(o.NIC, "soft"),
 			cmp.Or(m.NIC, "soft")},
+		{o.Card != "", m.Card == o.Card, "gvnic " + o.Card, cmp.Or(m.Card, "none of it")},
 		{o.MTU != 0, m.MTU == o.MTU, fmt.Sprintf("mtu %d", o.MTU), m.MTU},
 		{len(o.QEMU) > 0, slices.Equal(m.QEMU, o.QEMU), "qemu " + strings.Join(o.QEMU, " "), m.QEMU},
 		{len(o.Load) > 0, slices.Equal(m.Load, o.Load), "load " + strings.Join(o.Load, " "), m.Load},

@@ -69,6 +69,7 @@ func (p *plan) boot(ctx context.Context, log io.Writer) (*machine, error) {
 func switchOn(ctx context.Context, cfg vmConfig, log io.Writer) (*machine, error) {
 	m := &machine{kmsg: newTail(64 << 10), reports: make(chan guest.Report), log: log}
 	m.ctx, m.kill = context.WithCancelCause(ctx)
+	cfg.log = log
 	var err error
 	if m.vm, err = startVM(m.ctx, cfg); err != nil {
 		m.kill(nil)

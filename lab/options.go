@@ -28,6 +28,7 @@ type MachineOptions struct {
 	MemMiB  int      // memory, MiB; 0: DefaultMemMiB
 	Module  string   // parameters for softnic.ko: "inline_dma=1"
 	NIC     string   // one of NICs: whose control plane the soft NIC has, or what is there in its place
+	Card    string   // what a NIC of ours does besides, such as faults: see gvnic.ParseOptions
 	MTU     int      // of both ends; 0: guest.DefaultMTU
 	Init    string   // program to run as /init, which calls guest.Main; empty: this one
 	NoKVM   bool     // emulate even where KVM works

@@ -56,15 +56,21 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 		cpus: cmp.Or(o.CPUs, DefaultCPUs), memMiB: cmp.Or(o.MemMiB, DefaultMemMiB)}
 	p.cfg.kvm = !o.NoKVM && !o.CountTime && c.kvmBoots(ctx, built[0], o.Init, log)
 	p.cfg.counts = o.CountTime || o.CountEmulated && !p.cfg.kvm
-	p.cfg.nic, p.cfg.queues = nic, nic.wiring(log)
+	p.cfg.nic, p.cfg.queues, p.cfg.card = nic, nic.wiring(log), o.Card
 	p.cfg.waits = o.disk
+	if nic.own() {
+		if p.cfg.qemu, err = fetchEmulator(ctx, BuildOptions{Cache: o.Cache}, built[0].Suite, log); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.image(c, &o, built[0], load, spec); err != nil {
 		return nil, err
 	}
 	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus,
 		MemMiB: p.cfg.memMiB,
-		Module: o.module(), NIC: nic.named(), MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
-		KVM: p.cfg.kvm, Counts: p.cfg.counts, Init: init}
+		Module: o.module(), NIC: nic.named(), Card: o.Card, MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU,
+		Load: o.Load,
+		KVM:  p.cfg.kvm, Counts: p.cfg.counts, Init: init}
 	return p, nil
 }
 

@@ -11,13 +11,15 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/lab/gvnic"
+	"github.com/zcbench/zcbench/machine/driver"
 )
 
-// qemuNIC is a NIC that QEMU has and that Linux has a real driver for. A machine has two of
-// them, joined back to back, in place of the soft NIC's pair.
+// qemuNIC is a NIC that QEMU has, or that we are, and that Linux has a real driver for. A machine
+// has two of them, joined back to back, in place of the soft NIC's pair.
 type qemuNIC struct {
 	name    string   // as --nic has it
-	device  string   // QEMU's name of it
+	device  string   // QEMU's name of it; empty: it is a device of ours, see ownCard
 	queues  int      // pairs of queues, where what joins the two can have several
 	modules []string // of Debian's kernel, each after those it depends on; the last is the driver
 }
@@ -26,6 +28,7 @@ type qemuNIC struct {
 var qemuNICs = []qemuNIC{
 	{"qemu:e1000e", "e1000e", 1, []string{"e1000e"}},
 	{"qemu:virtio", "virtio-net-pci", 4, []string{"failover", "net_failover", "virtio_net"}},
+	{"gve-real", "", 0, []string{"gve"}},
 }
 
 // NICs lists the names that --nic takes.
@@ -45,8 +48,17 @@ func (o *MachineOptions) qemuNIC() *qemuNIC {
 	return nil
 }
 
-// OfQEMU reports whether the machine has one of those NICs, and no soft NIC.
-func (o *MachineOptions) OfQEMU() bool { return o.qemuNIC() != nil }
+// NoZeroCopy reports whether the machine has a NIC whose queues take no memory of an application's.
+func (o *MachineOptions) NoZeroCopy() bool { return o.qemuNIC() != nil && !o.qemuNIC().own() }
+
+// LongestBuffer returns the longest receive buffer that the queues of a NIC of ours take, as its
+// driver has it; 0: no driver is known to limit it.
+func (o *MachineOptions) LongestBuffer() int {
+	if n := o.qemuNIC(); n.own() {
+		return driver.Of(n.modules[len(n.modules)-1]).LongestBuffer
+	}
+	return 0
+}
 
 // checkNIC refuses a NIC that there is not, and parameters for one that is not loaded.
 func (o *MachineOptions) checkNIC() error {
@@ -54,11 +66,21 @@ func (o *MachineOptions) checkNIC() error {
 	switch {
 	case o.NIC != "" && !slices.Contains(NICs(), o.NIC):
 		return inputf(op, "", "--nic %s: want one of %s", o.NIC, strings.Join(NICs(), ", "))
-	case o.qemuNIC() != nil && o.Module != "":
+	case o.Card != "" && !o.qemuNIC().own():
+		return inputf(op, "leave it out", "--gvnic %q: it is for --nic gve-real", o.Card)
+	case o.Card != "":
+		if _, err := gvnic.ParseOptions(o.Card); err != nil {
+			return inputf(op, "", "--gvnic: %v", err)
+		}
+	}
+	if o.qemuNIC() != nil && o.Module != "" {
 		return inputf(op, "leave one of them out", "--softnic %q: there is no soft NIC with --nic %s", o.Module, o.NIC)
 	}
 	return nil
 }
+
+// own reports whether the NIC is a device of ours.
+func (n *qemuNIC) own() bool { return n != nil && n.device == "" }
 
 // spec describes the NIC to the guest, which finds its modules in guest.DriverDir.
 func (n *qemuNIC) spec(paths []string) *guest.NIC {

@@ -30,6 +30,14 @@ func TestCheckNIC(t *testing.T) {
 	if err := o.check(); ExitOf(err) != exitUsage || err == nil {
 		t.Errorf("parameters for a soft NIC that there is not: %v", err)
 	}
+	o = MachineOptions{NIC: "qemu:virtio", Card: "lose=9"}
+	if err := o.check(); ExitOf(err) != exitUsage || err == nil {
+		t.Errorf("faults of a NIC that is not ours: %v", err)
+	}
+	o = MachineOptions{NIC: "gve-real", Card: "lose=1"}
+	if err := o.check(); ExitOf(err) != exitUsage || err == nil {
+		t.Errorf("faults that there are not: %v", err)
+	}
 	if got := (&MachineOptions{NIC: "qemu:virtio"}).module(); got != "" {
 		t.Errorf("the soft NIC is told %q", got)
 	}
@@ -50,6 +58,8 @@ func TestMachineLacksNIC(t *testing.T) {
 		{virtio, MachineOptions{NIC: "qemu:virtio"}, ""},
 		{virtio, MachineOptions{NIC: "qemu:e1000e"}, "nic qemu:e1000e was requested, it has qemu:virtio"},
 		{virtio, MachineOptions{NIC: "bnxt"}, "nic bnxt"},
+		{Machine{NIC: "gve-real"}, MachineOptions{NIC: "gve-real", Card: "lose=9"},
+			"gvnic lose=9 was requested, it has none of it"},
 		{virtio, MachineOptions{Module: "queues=2"}, "nic soft was requested, it has qemu:virtio"},
 	} {
 		if got := x.m.lacks(&x.o); x.says == "" && got != "" || !strings.Contains(got, x.says) {
@@ -80,6 +90,12 @@ func TestSavedNameOfNIC(t *testing.T) {
 	put("soft", func(*vmConfig) {}, &guest.Spec{})
 	for i := range qemuNICs {
 		n := &qemuNICs[i]
+		if n.own() {
+			if s := newSaved(c, vmConfig{cpus: 2, memMiB: 2048, tscKHz: 2_500_000, nic: n}, &guest.Spec{}, nil); s != nil {
+				t.Errorf("%s is kept, and what its device knows is not", n.name)
+			}
+			continue
+		}
 		spec := &guest.Spec{NIC: n.spec([]string{"/x/" + n.modules[0] + ".ko.xz"})}
 		put(n.name+" on a hub", func(v *vmConfig) { v.nic = n }, spec)
 		put(n.name+" on taps", func(v *vmConfig) { v.nic, v.queues = n, n.queues }, spec)

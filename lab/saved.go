@@ -46,10 +46,13 @@ var savedName = lazy.Regexp(`^[0-9a-f]{64}$`)
 
 // newSaved returns nil for machines whose state cannot be kept: those under KVM boot in a second,
 // those of counted time would find another count, and what devices of the user's own are connected
-// to is not in the state.
+// to is not in the state; nor is what a device of ours knows.
 func newSaved(c *cache, cfg vmConfig, spec *guest.Spec, files []string) *saved {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil || cfg.kvm || cfg.counts || len(cfg.extra) > 0 || cfg.tscKHz == 0 || cfg.memMiB > savedMemory {
+	if err != nil || cfg.kvm || cfg.counts || cfg.tscKHz == 0 || cfg.memMiB > savedMemory {
+		return nil
+	}
+	if len(cfg.extra) > 0 || cfg.nic.own() {
 		return nil
 	}
 	qemu, err := exec.LookPath("qemu-system-x86_64")

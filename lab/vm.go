@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +33,10 @@ type vmConfig struct {
 	memMiB    int
 	nic       *qemuNIC // in place of the soft NIC; nil: that
 	queues    int      // pairs of queues that each of the two is wired with; 0: see hub
-	extra     []string // arguments for QEMU
+	qemu      *emulator
+	card      string    // options of a NIC of ours
+	log       io.Writer // for what goes wrong there
+	extra     []string  // arguments for QEMU
 }
 
 // vm is a running machine. Its process ends when the context does, and with
@@ -40,6 +44,7 @@ type vmConfig struct {
 type vm struct {
 	ports   map[string]*os.File // the host's ends of the virtio-serial ports
 	monitor *os.File            // the host's end of QEMU's monitor; nil: none
+	card    *ownCard            // NICs of ours; nil: none
 	console *tail               // what the kernel wrote to the serial console, and QEMU's own messages
 	done    chan struct{}       // closed when the process has ended
 	err     error               // how; valid after done
@@ -47,13 +52,20 @@ type vm struct {
 
 // startVM boots a machine.
 func startVM(ctx context.Context, c vmConfig) (*vm, error) {
-	if err := needTools("qemu-system-x86_64"); err != nil {
-		return nil, err
+	if c.qemu == nil {
+		if err := needTools("qemu-system-x86_64"); err != nil {
+			return nil, err
+		}
 	}
 	m := &vm{ports: map[string]*os.File{}, console: newTail(64 << 10), done: make(chan struct{})}
 	args, theirs, err := m.channels(c.args(), c.monitored)
 	if err == nil {
 		args, theirs, err = c.wire(args, theirs)
+	}
+	if err == nil && c.nic.own() {
+		if m.card, err = newOwnCard(c.card, c.log); err == nil {
+			args = append(args, m.card.args(c.memMiB)...)
+		}
 	}
 	closeTheirs := func() {
 		for _, f := range theirs {
@@ -71,7 +83,8 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 		args = append(args, "-incoming", "fd:"+strconv.Itoa(3+len(files)))
 		files = append(files, c.resume)
 	}
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", args...)
+	args = append(c.qemu.command(), args...)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.ExtraFiles = files
 	cmd.Stdout, cmd.Stderr = m.console, m.console
 	// What is called qemu-system-x86_64 may be a script that starts it. Nothing that it has
@@ -79,11 +92,13 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 	cmd.WaitDelay = pipeGrace
 	ended, err := startTied(cmd, closeTheirs, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	if err != nil {
+		m.closeCard()
 		m.closePorts()
 		return nil, &Error{"start qemu-system-x86_64", err, ""}
 	}
 	go func() {
 		m.err = <-ended
+		m.closeCard()
 		close(m.done)
 	}()
 	return m, nil
@@ -114,7 +129,7 @@ func (c *vmConfig) args() []string {
 	}
 	kernel, firmware := c.kernel()
 	var devices []string
-	if c.nic != nil {
+	if c.nic != nil && !c.nic.own() {
 		devices = c.nic.devices(c.queues)
 		if c.queues == 0 {
 			devices = append(devices, hub()...)
@@ -135,15 +150,15 @@ func (c *vmConfig) kernel() (path string, firmware []string) {
 	if c.kvm || c.vmlinux == "" {
 		return c.vmlinuz, nil
 	}
-	if rom := qboot(); rom != "" {
+	if rom := c.qemu.qboot(); rom != "" {
 		firmware = []string{"-bios", rom}
 	}
 	return c.vmlinux, firmware
 }
 
 // qboot returns the path of QEMU's smallest firmware, or "".
-func qboot() string {
-	for _, dir := range []string{"/usr/share/qemu", "/usr/share/seabios"} {
+func (e *emulator) qboot() string {
+	for _, dir := range e.firmware() {
 		path := filepath.Join(dir, "qboot.rom")
 		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
 			return path
@@ -212,6 +227,12 @@ func socketPair(name string) (ours, theirs *os.File, err error) {
 	}
 	syscall.SetNonblock(fds[0], true)
 	return os.NewFile(uintptr(fds[0]), name), os.NewFile(uintptr(fds[1]), name), nil
+}
+
+func (m *vm) closeCard() {
+	if m.card != nil {
+		m.card.close()
+	}
 }
 
 func (m *vm) closePorts() {

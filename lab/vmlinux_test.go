@@ -154,8 +154,8 @@ func TestKernelToBoot(t *testing.T) {
 		want string
 		bios bool
 	}{
-		{vmConfig{vmlinuz: "z", vmlinux: "x"}, "x", qboot() != ""},
-		{vmConfig{vmlinuz: "z", vmlinux: "x", counts: true}, "x", qboot() != ""},
+		{vmConfig{vmlinuz: "z", vmlinux: "x"}, "x", (*emulator)(nil).qboot() != ""},
+		{vmConfig{vmlinuz: "z", vmlinux: "x", counts: true}, "x", (*emulator)(nil).qboot() != ""},
 		{vmConfig{vmlinuz: "z", vmlinux: "x", kvm: true}, "z", false},
 		{vmConfig{vmlinuz: "z"}, "z", false},
 	} {

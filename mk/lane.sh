@@ -281,16 +281,16 @@ imitated() {
 killed() {
 	case $1 in
 	sid) echo mlx5 fbnic virtio-like ice bnxt-old qemu:virtio ;;
-	trixie-backports) echo bnxt gve idpf gve-old qemu:e1000e ;;
-	*) echo mlx5 bnxt fbnic gve virtio-like idpf ice gve-old bnxt-old qemu:virtio qemu:e1000e ;;
+	trixie-backports) echo bnxt gve idpf gve-old qemu:e1000e gve-real ;;
+	*) echo mlx5 bnxt fbnic gve virtio-like idpf ice gve-old bnxt-old qemu:virtio qemu:e1000e gve-real ;;
 	esac
 }
 
-# real says which NICs of QEMU's, with real drivers, a kernel is tried with.
+# real says which NICs of QEMU's or of ours, with real drivers, a kernel is tried with.
 real() {
 	case $long$1 in
 	sid) echo qemu:virtio ;;
-	1*) echo qemu:virtio qemu:e1000e ;;
+	1*) echo qemu:virtio qemu:e1000e gve-real ;;
 	esac
 }
 

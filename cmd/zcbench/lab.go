@@ -61,8 +61,10 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f.StringVar(&o.Kernel, "kernel", "", "Debian suite or start of a kernel release (default "+lab.Suites[0]+")")
 	f.IntVar(&o.CPUs, "cpus", 0, fmt.Sprintf("processors (default %d)", lab.DefaultCPUs))
 	f.IntVar(&o.MemMiB, "mem", 0, fmt.Sprintf("memory, MiB (default %d)", lab.DefaultMemMiB))
+	f.StringVar(&o.Card, "gvnic", "",
+		`what the NIC of --nic gve-real does besides: faults and a capture, such as "lose=100 pcap=out.pcap"`)
 	f.StringVar(&o.Module, "softnic", "", `module parameters of the software NIC, such as "inline_dma=1"`)
-	f.StringVar(&o.NIC, "nic", "", "imitate this driver's control plane, or use a NIC of QEMU's: "+
+	f.StringVar(&o.NIC, "nic", "", "imitate this driver's control plane, or use a NIC that has a driver of Linux's own: "+
 		strings.Join(lab.NICs(), ", "))
 	c.RegisterFlagCompletionFunc("nic", cobra.FixedCompletions(lab.NICs(), cobra.ShellCompDirectiveNoFileComp))
 	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: one page of payload)")

@@ -76,9 +76,11 @@ kernel complained, 2 wrong usage or input.`,
 }
 
 func (d *labDemo) run(cmd *cobra.Command, args []string) error {
-	if d.o.OfQEMU() {
+	if d.o.NoZeroCopy() {
 		return cli.Usagef("--nic %s: the demo shows zero-copy receive, which that NIC cannot do: leave it out, "+
-			"or choose one of %s", d.o.NIC, strings.Join(lab.Imitated, ", "))
+			"or choose one of %s", d.o.NIC, strings.Join(slices.DeleteFunc(lab.NICs(), func(n string) bool {
+			return (&lab.MachineOptions{NIC: n}).NoZeroCopy()
+		}), ", "))
 	}
 	switch {
 	case d.all && len(d.only) > 0:
@@ -133,8 +135,11 @@ func allPairs(args []string) (out []string) {
 
 // runProof runs lab prove in the guest and shows what comes of it.
 func (d *labDemo) runProof(cmd *cobra.Command) error {
+	shown := demoShown{ToolVersion: version.Tool(), nic: d.o.NIC, ownNIC: d.o.LongestBuffer() > 0}
+	if len(d.only) == 0 && shown.ownNIC {
+		d.only, shown.left = bench.ProofWithin(d.o.LongestBuffer())
+	}
 	cases := bench.SelectProof(d.only)
-	shown := demoShown{ToolVersion: version.Tool()}
 	course := newCourse(cmd.ErrOrStderr(), len(cases), &shown)
 	defer course.close()
 	course.step("checking what the lab needs")
@@ -194,6 +199,10 @@ type demoShown struct {
 	FirstS     float64          `json:"first_zero_copy_s"`
 	AsExpected bool             `json:"as_expected"`
 	Runs       []bench.ProofRow `json:"runs"`
+
+	nic    string   // as --nic has it
+	ownNIC bool     // it is a device of the lab's, with a real driver
+	left   []string // runs that its driver cannot make
 }
 
 func (s *demoShown) print(w io.Writer, asJSON bool) error {
@@ -296,9 +305,12 @@ func (s *demoShown) legend() []string {
 	lines := []string{
 		"verified: every byte was compared with what was sent. provider: memory that the mode gave the NIC; " +
 			"kernel: the kernel's own pages. " +
-			"Both are the NIC's own counters (ethtool -S sn0: rxN_provider_bytes, rxN_kernel_bytes). " +
+			"Both are the NIC's own counts (" + s.counters() + "). " +
 			"copied: share of the payload that the kernel says it copied; all: this mode always does.",
 		how + ": speeds would mean nothing, so none are shown.",
+	}
+	if s.left != nil {
+		lines = append(lines, "left out: "+strings.Join(s.left, ", ")+": the driver's queues take no such buffers.")
 	}
 	if s.AsExpected {
 		lines = append(
@@ -307,6 +319,14 @@ func (s *demoShown) legend() []string {
 				s.Kernel, allRuns(len(s.Runs)), s.Seconds, s.BootS, s.first()))
 	}
 	return lines
+}
+
+// counters names where the NIC's counts come from.
+func (s *demoShown) counters() string {
+	if s.ownNIC {
+		return "of the device behind the driver of --nic " + s.nic
+	}
+	return "ethtool -S sn0: rxN_provider_bytes, rxN_kernel_bytes"
 }
 
 func allRuns(n int) string {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/lab"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -219,6 +222,68 @@ func TestLabDemo(t *testing.T) {
 	}
 	_, rows := table(t, filepath.Join(out, results.MetricsFile))
 	mustBeDocumented(t, rows)
+}
+
+// unfetched matches what the lab says where apt cannot bring what it asks for.
+var unfetched = regexp.MustCompile(`(?m)^zcbench: lab: (download|fetch the QEMU of|fetch Debian's package lists|resolve the packages).*`)
+
+// With an unmodified driver of a real NIC, on a device that we model, each run is as expected, but
+// for the long buffers that the driver refuses. The short test makes one run and the control, on
+// the newest kernel.
+func TestLabDemoRealDriver(t *testing.T) {
+	needLabHere(t)
+	args := []string{"--nic", "gve-real", "--kernel", "trixie-backports"}
+	want := []string{"zcrx", "zcrx, wrong queue"}
+	if long.Wanted() {
+		want, _ = bench.ProofWithin(4096)
+	} else {
+		args = append(args, "--only", want[0], "--only", want[1])
+	}
+	p := built.Start(t, "zcbench", append([]string{"lab", "demo", "--json", "--out", filepath.Join(t.TempDir(), "out")},
+		args...)...)
+	status := p.Wait(10 * time.Minute)
+	if offline := unfetched.FindString(p.Err.String()); status == lab.ExitTrouble && offline != "" {
+		t.Skip("what it takes besides the lab cannot be fetched: " + offline)
+	}
+	var s demoShown
+	if err := json.Unmarshal(p.Out.Bytes(), &s); err != nil {
+		t.Fatalf("status %d: %v\n%s%s", status, err, &p.Out, &p.Err)
+	}
+	if status != 0 || !s.AsExpected || len(s.Runs) != len(want) {
+		t.Errorf("status %d: %+v", status, s)
+	}
+	for i, r := range s.Runs {
+		if r.Name != want[i] || !r.AsExpected || !r.Verified || r.Bytes < bench.ProofBytes || r.Provider == nil {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// What a NIC's driver cannot do is left out, and said; who counted, too.
+func TestLabDemoOwnNIC(t *testing.T) {
+	names, left := bench.ProofWithin(4096)
+	if !slices.Equal(left, []string{"zcrx, 32K buffers"}) || slices.Contains(names, left[0]) {
+		t.Errorf("%q without %q", names, left)
+	}
+	if names, left := bench.ProofWithin(0); !slices.Equal(names, bench.ProofNames()) || left != nil {
+		t.Errorf("%q without %q", names, left)
+	}
+	s := demoShown{Runs: shownRows()[:1], nic: "gve-real", ownNIC: true, left: left}
+	got := strings.Join(strings.Fields(s.table()), " ")
+	for _, want := range []string{"(of the device behind the driver of --nic gve-real)",
+		"left out: zcrx, 32K buffers: the driver's queues take no such buffers."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nlacks %s", got, want)
+		}
+	}
+	if strings.Contains(got, "ethtool") {
+		t.Errorf("%s", got)
+	}
+	for nic, want := range map[string]bool{"": false, "gve": false, "qemu:virtio": true, "gve-real": false} {
+		if o := (&lab.MachineOptions{NIC: nic}); o.NoZeroCopy() != want || (o.LongestBuffer() > 0) != (nic == "gve-real") {
+			t.Errorf("%s: no zero copy %v, longest buffer %d", nic, o.NoZeroCopy(), o.LongestBuffer())
+		}
+	}
 }
 
 // A NIC that keeps the payload out of the mode's memory is found out, and the demo fails.

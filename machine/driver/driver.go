@@ -145,8 +145,11 @@ type Steering struct {
 
 // Interrupts is what is known of them.
 type Interrupts struct {
-	Untold  bool // napi-get does not tell them
-	Virtual bool // there are none
+	Untold bool // napi-get does not tell them
+	// Unsorted: after the restart of one queue its NAPI instances are in no order of their
+	// numbers, of which a list of all (a dump of napi-get) warns in the kernel's log.
+	Unsorted bool
+	Virtual  bool // there are none
 	// TXFollows: moderation of TX is that of RX, and takes no other value, unless either has
 	// interrupts of its own.
 	TXFollows bool

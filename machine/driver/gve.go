@@ -35,6 +35,9 @@ var gve = Driver{
 
 	// gve_adjust_config, gve_adjust_queues: gve_set_ringparam, gve_set_channels, gve_set_features.
 	resets: []string{"channels", "ring", "rx-buf-len", "header-split", "feature rx-gro-hw", "feature rx-lro"},
+	// gve_add_napi puts a restarted queue's instance before the others, and gve_turnup numbers all
+	// anew: netdev_nl_napi_dump_one wants them sorted. Seen with gve of 7.2.13.
+	Interrupts: Interrupts{Unsorted: true},
 	// Its NAPI instances are not registered with a place for their settings (gve_add_napi).
 	// Setting header split or rx-gro-hw opens all queues anew (gve_set_ringparam,
 	// gve_set_features).

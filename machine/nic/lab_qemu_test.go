@@ -34,6 +34,11 @@ func TestLabQEMUSettings(t *testing.T) {
 		case "qemu:e1000e":
 			all = append(all, [][2]string{{"ring rx", "512"}, {"ring tx", "512"}, {"coalesce rx-usecs", "100"},
 				{"feature tx-tcp-segmentation", "off"}}...)
+		case "gve-real":
+			all = append(all, [][2]string{{"ring rx", "1024"}, {"ring tx", "1024"}, {"rx-buf-len", "2048"},
+				{"channels", "rx 2 tx 3 other 0 combined 0"}, {"feature rx-gro-hw", "off"},
+				{"feature tx-tcp-segmentation", "off"}, {"coalesce rx-usecs", "100"}, {"header-split", "tcp-data-split on"},
+				{"irq 1", "0"}}...)
 		case "qemu:virtio":
 			all = append(all, [2]string{"ring rx", "512"})
 			if queues, err := d.Queues(); err == nil && len(queues) > 1 { // on taps
@@ -79,6 +84,12 @@ func TestLabQEMUInterrupts(t *testing.T) {
 			want = nil
 			for q := range queues {
 				want = append(want, fmt.Sprintf("[virtio1-input.%d]", q), fmt.Sprintf("[virtio1-output.%d]", q))
+			}
+		}
+		if which == "gve-real" { // its blocks are those of 8 transmit queues, then of receive queues
+			want = nil
+			for _, block := range []int{8, 9, 10, 11, 0, 1, 2, 3} {
+				want = append(want, fmt.Sprintf("[gve-ntfy-blk%d@pci:0000:00:10.0]", block))
 			}
 		}
 		if !slices.Equal(names, want) {

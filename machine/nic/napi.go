@@ -4,6 +4,7 @@ package nic
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -72,6 +73,12 @@ func threadedNumber(s string) int {
 
 // NAPIs lists the interface's instances (netdev napi-get, 6.8; the settings 6.13).
 func (d *Device) NAPIs() ([]NAPI, error) {
+	if d.ways().Unsorted {
+		// Before gve told which instance serves a queue (6.13) there is only the list.
+		if out, err := d.napisOfQueues(); err != nil || len(out) > 0 {
+			return out, err
+		}
+	}
 	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump,
 		func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIIfindex, uint32(d.Index)) })
 	var out []NAPI
@@ -92,6 +99,14 @@ func (d *Device) NAPIs() ([]NAPI, error) {
 // that number; "": none has it now.
 func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
 	op := fmt.Sprintf("find the interface of NAPI %d", napi)
+	if d.ways().Unsorted {
+		n, ok, err := d.napi(op, napi)
+		if !ok || err != nil {
+			return "", err
+		}
+		l, err := d.route.Link(n.Index)
+		return l.Name, err
+	}
 	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
 	if err != nil {
 		return "", d.failed(remedy.NAPIGet, op, err)
@@ -108,6 +123,55 @@ func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
 		return l.Name, err
 	}
 	return "", nil
+}
+
+// napi reads one instance of the device's network namespace (before 6.12.10, of any); ok is false
+// where there is none.
+func (d *Device) napi(op string, id uint32) (n NAPI, ok bool, err error) {
+	msgs, err := d.ask(d.netdev, cmdNAPIGet, 0, func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIID, id) })
+	if errors.Is(err, unix.ENOENT) {
+		return n, false, nil
+	}
+	if err != nil {
+		return n, false, d.failed(remedy.NAPIGet, op, err)
+	}
+	for _, m := range msgs {
+		if n, err = decodeNAPI(m.Data); err != nil {
+			return n, false, garbled(op, err)
+		}
+		ok = true
+	}
+	return n, ok, nil
+}
+
+// napisOfQueues lists the instances that serve the interface's queues, one by one.
+func (d *Device) napisOfQueues() (out []NAPI, err error) {
+	const op = "list the NAPI instances"
+	msgs, err := d.ask(d.netdev, cmdQueueGet, netlink.Dump, func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(attrQueueIfindex, uint32(d.Index))
+	})
+	if err != nil {
+		return nil, d.failed(remedy.QueueGet, d.op(op), err)
+	}
+	seen := map[uint32]bool{0: true} // a queue at rest has none
+	for _, m := range msgs {
+		q, _, err := decodeQueue(m.Data)
+		if err != nil {
+			return nil, garbled(d.op(op), err)
+		}
+		if seen[q.NAPI] {
+			continue
+		}
+		seen[q.NAPI] = true
+		n, ok, err := d.napi(d.op(op), q.NAPI)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, n)
+		}
+	}
+	return out, nil
 }
 
 func decodeNAPI(b []byte) (n NAPI, err error) {

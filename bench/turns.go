@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -268,6 +269,12 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	if !oneClock(r.SUT, r.TG) {
 		t = r.Opt.apart(&t, window, unsure)
 	}
+	if err := r.Opt.readsFit(&t); err != nil {
+		for _, x := range open {
+			x.out.sutErr = err
+		}
+		return
+	}
 	delay := delay(r.SUT, r.TG)
 	startNs := host.Monotonic() + int64(delay)
 	startUTC := time.Now().Add(delay + t.from).UnixNano()
@@ -293,6 +300,16 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 			recs[i].Turns = &results.Turns{TurnNs: r.Opt.Turn.Nanoseconds(), Turns: t.turns, Cells: len(open)}
 		}
 	}
+}
+
+// readsFit refuses a start that reading the probes makes too long: its plan did not know of that.
+func (o *Options) readsFit(t *timetable) error {
+	if o.reads == 0 || t.length() <= matrix.MostStart {
+		return nil
+	}
+	return &fault.Error{Op: fmt.Sprintf("reading the probes takes up to %v at each edge of a turn, with which the "+
+		"start would last %v, at most %v may be", o.reads, t.length().Round(time.Second), matrix.MostStart),
+		How: "use fewer probes, a shorter duration, or longer turns"}
 }
 
 // openPair opens both ends of a cell, and adds to free what frees them.

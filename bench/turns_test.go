@@ -570,3 +570,27 @@ func TestWarnBuffers(t *testing.T) {
 		}
 	}
 }
+
+// Reading the probes lengthens the pauses at both sides of each turn, and a start that gets too
+// long by it is refused.
+func TestTimetableOfProbes(t *testing.T) {
+	o := Options{Turn: 60 * time.Millisecond, Duration: 30 * time.Second}
+	bare := o.timetable(4, o.Duration, turnDrains, 0)
+	o.reads = 3 * time.Millisecond
+	x := o.timetable(4, o.Duration, turnDrains, 0)
+	n := 0
+	for _, at := range x.at {
+		n += len(at)
+	}
+	if got, want := x.length()-bare.length(), 2*o.reads*time.Duration(n); got != want || x.lead != bare.lead+o.reads {
+		t.Errorf("%v longer, want %v; %v before a turn, %v without probes", got, want, x.lead, bare.lead)
+	}
+	if err := o.readsFit(&x); err != nil {
+		t.Error(err)
+	}
+	o.reads = 200 * time.Millisecond
+	x = o.timetable(4, o.Duration, turnDrains, 0)
+	if err := o.readsFit(&x); err == nil || !strings.Contains(err.Error(), "200ms at each edge") {
+		t.Errorf("a start of %v: %v", x.length(), err)
+	}
+}

@@ -21,6 +21,9 @@ type Syscalls struct {
 	Hooks []Hook
 	set   *set
 
+	ids []uint32 // room for a reading
+	raw []rawCall
+
 	window   uint32             // number of readings
 	extremes map[string]extreme // since the beginning, of all windows but the last
 }
@@ -158,7 +161,10 @@ func (s *Syscalls) Peek() ([]Call, error) {
 	}
 	// All at once: a reading is part of what it measures.
 	calls := s.set.maps.Maps[syscallsMapCalls]
-	ids, raw := make([]uint32, calls.MaxEntries()), make([]rawCall, int(calls.MaxEntries())*cpus)
+	if s.raw == nil {
+		s.ids, s.raw = make([]uint32, calls.MaxEntries()), make([]rawCall, int(calls.MaxEntries())*cpus)
+	}
+	ids, raw := s.ids, s.raw
 	var cursor ebpf.MapBatchCursor
 	n, err := calls.BatchLookup(&cursor, ids, raw, nil)
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {

@@ -218,7 +218,8 @@ func (p *Profile) Check(busyNs float64) error {
 // Metrics describe where the time went.
 var Metrics = []measure.MetricDoc{
 	{Names: "profile_samples profile_lost_samples", Units: "1", Source: "perf",
-		Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
+		Meaning: "taken of the measured CPUs in the window, idle ones too; not kept, in turns those of " +
+			"all cells of the start"},
 	{Names: "profile_between_turns_samples", Units: "1", Source: "perf",
 		Meaning: "of a window with turns, idle ones too: taken in nobody's turn, and so in no profile"},
 	{Names: "profile_sampled_busy_cores", Units: "cores", Source: "perf",

@@ -218,6 +218,9 @@ func (r *run) profiled(res *wire.EndResult) {
 		}
 	}
 	for _, text := range got.Losses() {
+		if r.turns != nil {
+			text += " (of all cells of the start)"
+		}
 		res.Warnings = append(res.Warnings, "profile: "+text)
 	}
 	if h.Probes == nil {

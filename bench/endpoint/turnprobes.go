@@ -117,19 +117,19 @@ func (p *probes) beginTurn() (r probeReading) {
 	return r
 }
 
-// late: the next end's turn has begun, and what it did is in the reading.
+// late: the next end's turn has begun, and nothing was read.
 func (p *probes) endTurn() (r probeReading, late bool) {
 	if !p.ofTurns() {
 		return r, false
 	}
 	p.held.mu.Lock()
 	defer p.held.mu.Unlock()
-	r = p.read(true)
-	r.err = errors.Join(r.err, p.leaveFlows(true))
-	if p.held.on != p {
+	if p.held.on != p { // to read now would end an interval of the next end's
+		r.err = p.leaveFlows(true)
 		return r, true
 	}
-	p.held.on = nil
+	r = p.read(true)
+	r.err, p.held.on = errors.Join(r.err, p.leaveFlows(true)), nil
 	if p.Latency != nil {
 		r.err = errors.Join(r.err, p.Latency.Turn(0))
 	}

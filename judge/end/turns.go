@@ -2,7 +2,11 @@
 
 package end
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/plan"
+)
 
 // Turns are what an end read at the edges of its turns.
 type Turns struct {
@@ -32,6 +36,10 @@ const crowdedFix = "the buffers hold more than the path takes in the pause betwe
 // turns: most of them were read in time, and had no bytes but their own.
 func (e *Evidence) turns(*verdict) (found Finding) {
 	t := e.Turns
+	lateFix := lateFix
+	if e.Cell != nil && e.Cell.Probe != "" && e.Cell.Probe != plan.ProbeTCP {
+		lateFix += ", or fewer probes"
+	}
 	switch {
 	case t == nil: // it has none
 	case t.TooFew():

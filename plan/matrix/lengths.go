@@ -27,7 +27,7 @@ var (
 
 func (l *Lengths) check() error {
 	if l != nil && (l.Repetitions < 1 || l.Repetitions > maxRepetitions || l.Alone < leastAlone ||
-		l.Alone > mostStart) {
+		l.Alone > MostStart) {
 		return fmt.Errorf("%d comparisons of turns of other lengths, blocks of %v", l.Repetitions, l.Alone)
 	}
 	return nil

@@ -28,8 +28,9 @@ const (
 	// A group has no more cells, and a cell no more turns, than agents take.
 	mostGroup = 32
 	mostTurns = 5000
-	// A start lasts no longer than clocks of two hosts stay together for: they part by 60 ms in it.
-	mostStart = 10 * time.Minute
+	// MostStart is how long a start lasts at most: clocks of two hosts stay together for so long,
+	// and part by 60 ms in it.
+	MostStart = 10 * time.Minute
 	// turnOverhead is about what a turn takes beside its length.
 	turnOverhead = 20 * time.Millisecond
 )
@@ -125,11 +126,11 @@ func (s *Spec) TurnsFit() error {
 			return fmt.Errorf("a duration of %v makes %d turns of %v, at most %d may be: use longer turns", window, n,
 				turn, mostTurns)
 		}
-		if last := time.Duration(len(g)*n) * (turn + turnOverhead); last > mostStart {
+		if last := time.Duration(len(g)*n) * (turn + turnOverhead); last > MostStart {
 			return fmt.Errorf(
 				"%d cells that take turns for %v each would last %v, and the hosts' clocks part meanwhile: "+
 					"at most %v may be: use fewer cells, a shorter duration, or order: blocks", len(g), window,
-				last.Round(time.Second), mostStart)
+				last.Round(time.Second), MostStart)
 		}
 	}
 	return s.Lengths.check()

@@ -428,7 +428,13 @@ func checkAsleep(t *testing.T, looks []turnsLook, rx string, queues []int) {
 		more    = 1.2 // so many times as often it is woken in its turns: by this it is known to be the mode's
 	)
 	found, seen := 0, ""
-	for tid := range looks[len(looks)-1].threads {
+	threads := map[int]bool{} // of all looks: one may have ended before the last
+	for _, l := range looks {
+		for tid := range l.threads {
+			threads[tid] = true
+		}
+	}
+	for tid := range threads {
 		on, idle := uint64(0), uint64(0)
 		off, own, began := 0, 0, false
 		for i := 1; i < len(looks); i++ {

@@ -269,7 +269,7 @@ func TestLabDemoOwnNIC(t *testing.T) {
 		t.Errorf("%q without %q", names, left)
 	}
 	s := demoShown{Runs: shownRows()[:1], nic: "gve-real", ownNIC: true, left: left}
-	got := strings.Join(strings.Fields(s.table()), " ")
+	got := strings.Join(strings.Fields(tableOf(t, &s)), " ")
 	for _, want := range []string{"(of the device behind the driver of --nic gve-real)",
 		"left out: zcrx, 32K buffers: the driver's queues take no such buffers."} {
 		if !strings.Contains(got, want) {

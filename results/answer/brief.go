@@ -67,7 +67,9 @@ func (b *Brief) OpenMeans() string {
 
 // inGbps reports whether each rate of the table is in Gbit/s.
 func inGbps(rows [][]string) bool {
-	return !slices.ContainsFunc(rows, func(r []string) bool { return r[1] != none && !strings.HasSuffix(r[1], " Gbit/s") })
+	return !slices.ContainsFunc(rows, func(r []string) bool {
+		return r[1] != none && !strings.HasSuffix(r[1], " Gbit/s")
+	})
 }
 
 // longCell is how wide the column of cells is at most; longer names have a line of their own.

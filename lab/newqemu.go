@@ -14,8 +14,8 @@ type emulator struct{ root string }
 
 const emulatorProgram = "usr/bin/qemu-system-x86_64"
 
-// emulatorEntry names a suite's QEMU in the cache, beside the toolchains: it is of the same kind, an
-// unpacked Debian.
+// emulatorEntry names a suite's QEMU in the cache, beside the toolchains: it is of the same kind,
+// an unpacked Debian.
 func emulatorEntry(suite string) string { return "qemu-" + suite }
 
 // emulatorSpace is what one takes, with the archives that it is unpacked from.
@@ -52,7 +52,8 @@ func (c *cache) makeEmulator(ctx context.Context, suite string, log io.Writer) e
 	}
 	// No version of it is pinned, so the lists may be older than the archive.
 	if err := a.update(ctx, log); err != nil {
-		return &Error{"fetch the QEMU of " + suite, err, "check the network: this NIC needs it once, and others do without"}
+		return &Error{"fetch the QEMU of " + suite, err,
+			"check the network: this NIC needs it once, and others do without"}
 	}
 	a.prefer = true
 	err = c.folder(func(tmp string) error {

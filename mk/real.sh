@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # real.sh NIC runs, below zcbench lab up --nic NIC, the tests that want a real driver: of a NIC
-# that QEMU has, or the lab. Its name stands behind the package. ZCBENCH_LAB_KILLED names those with kills in
-# the middle of runs; where it is not set, that is all.
+# that QEMU has, or the lab. Its name stands behind the package. ZCBENCH_LAB_KILLED names those
+# with kills in the middle of runs; where it is not set, that is all.
 set -euo pipefail
 
 # What takes longer is for the long run.

@@ -64,8 +64,9 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f.StringVar(&o.Card, "gvnic", "",
 		`what the NIC of --nic gve-real does besides: faults and a capture, such as "lose=100 pcap=out.pcap"`)
 	f.StringVar(&o.Module, "softnic", "", `module parameters of the software NIC, such as "inline_dma=1"`)
-	f.StringVar(&o.NIC, "nic", "", "imitate this driver's control plane, or use a NIC that has a driver of Linux's own: "+
-		strings.Join(lab.NICs(), ", "))
+	f.StringVar(&o.NIC, "nic", "",
+		"imitate this driver's control plane, or use a NIC that has a driver of Linux's own: "+
+			strings.Join(lab.NICs(), ", "))
 	c.RegisterFlagCompletionFunc("nic", cobra.FixedCompletions(lab.NICs(), cobra.ShellCompDirectiveNoFileComp))
 	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: one page of payload)")
 	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even if KVM works")

@@ -85,7 +85,8 @@ func ParseOptions(text string) (o Options, err error) {
 		case "error":
 			o.Error, bad = parseCommand(value)
 		default:
-			bad = errors.New("want pcap=FILE, lose=N, swap=N, late=TIME, link=TIME, lost=TIME, hang=COMMAND or error=COMMAND")
+			bad = errors.New("want pcap=FILE, lose=N, swap=N, late=TIME, link=TIME, lost=TIME, hang=COMMAND " +
+				"or error=COMMAND")
 		}
 		if value == "" && bad == nil {
 			bad = errors.New("it has no value")

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"math"
 	"cmp"
 	"os"
 	"path/filepath"
@@ -121,19 +122,24 @@ func threadNs() int64 {
 
 func (b *burner) Close() error { return b.buf.Close() }
 
-// What it burns is what it was told to, by its thread's own clock, which others do not move.
+// What it burns is what it was told to, by its thread's own clock. Others that use the CPU make its
+// caches cold, and reading the clock slower than it was found to be: that only adds, so the least of
+// some tries counts.
 func TestBurnerBurns(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	b := &burner{each: .04}
 	const n, bytes = 2000, 256 << 10
-	from := threadNs()
-	for range n {
-		b.burn(bytes)
+	want, least := b.each*n*bytes, math.Inf(1)
+	for range 5 {
+		from := threadNs()
+		for range n {
+			b.burn(bytes)
+		}
+		least = min(least, float64(threadNs()-from))
 	}
-	want := b.each * n * bytes
-	if got := float64(threadNs() - from); got < .98*want || got > 1.1*want {
-		t.Errorf("%.1f ms were burnt, want %.1f", got/1e6, want/1e6)
+	if least < .98*want || least > 1.1*want {
+		t.Errorf("%.1f ms were burnt, want %.1f", least/1e6, want/1e6)
 	}
 }
 

@@ -57,7 +57,7 @@ func fitsTurn(name string, period, turn time.Duration) error {
 		return nil
 	}
 	how := "use order: blocks, or leave it out"
-	if least := power.PeriodsOfTurn * period; least > 0 && least <= longestTurn {
+	if least := power.LeastTurnOf(period); period > 0 && least <= longestTurn {
 		how = fmt.Sprintf("use turn: %v, order: blocks, or leave it out", (least + 99*time.Millisecond).Truncate(
 			100*time.Millisecond))
 	}

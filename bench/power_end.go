@@ -22,6 +22,7 @@ type powerEnd struct {
 	host   *host.Host
 	role   ends.Role
 	order  []string   // sources as the user named them; the first is the primary one
+	left   []string   // what auto found that cannot tell whose turn it was: its figures count nowhere
 	first  power.Spec // the primary one; without a name it is what auto finds
 	inBand bool
 	asked  wire.PowerStart // of the agent, where inBand
@@ -54,17 +55,34 @@ func (e *powerEnd) start(ctx context.Context, o PowerOptions) (names []string, e
 			return nil, err
 		}
 		e.inBand, e.asked = true, req
-		for _, s := range got {
-			if err := fitsTurn(s.Name, time.Duration(s.PeriodNs), o.turn); err != nil {
-				return nil, err
-			}
-			names = append(names, described(string(e.role), s.Name, s.Scope, s.Device))
-			if !slices.Contains(e.order, s.Name) {
-				e.order = append(e.order, s.Name) // found by auto
-			}
+		found, err := e.fitting(got, o.turn)
+		if names = append(names, found...); err != nil {
+			return nil, err
 		}
 	}
 	e.local, err = o.open(e.role, string(e.role), &names)
+	return names, err
+}
+
+// fitting tells which sources an agent reads. One that was named and is too slow for turns of this
+// length is an error; one that auto found is left out, unless there is no other.
+func (e *powerEnd) fitting(got []wire.PowerSource, turn time.Duration) (names []string, err error) {
+	for _, s := range got {
+		misfit, named := fitsTurn(s.Name, time.Duration(s.PeriodNs), turn), slices.Contains(e.order, s.Name)
+		name := described(string(e.role), s.Name, s.Scope, s.Device)
+		switch {
+		case misfit != nil && named:
+			return nil, misfit
+		case misfit != nil:
+			e.left, name, err = append(e.left, s.Name), name+", left out: "+misfit.Error(), misfit
+		case !named:
+			e.order = append(e.order, s.Name) // found by auto
+		}
+		names = append(names, name)
+	}
+	if len(e.order) > 0 {
+		err = nil
+	}
 	return names, err
 }
 
@@ -100,6 +118,7 @@ func (e *powerEnd) fill(h *results.Host, at power.Times, forgetNs int64, common 
 	figures, cost := e.measureOurs(at, forgetNs, common)
 	all = append(all, figures...)
 	h.Metrics = append(h.Metrics, cost...)
+	all = slices.DeleteFunc(all, func(f power.Figure) bool { return slices.Contains(e.left, f.Source) })
 	slices.SortStableFunc(all,
 		func(a, b power.Figure) int { return slices.Index(e.order, a.Source) - slices.Index(e.order, b.Source) })
 	if len(all) == 0 || all[0].Source != e.order[0] {

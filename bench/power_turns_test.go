@@ -3,10 +3,12 @@
 package bench
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
@@ -67,5 +69,28 @@ func TestPowerGuardInTurns(t *testing.T) {
 		if got := o.ofTurns(&s.Cells[i]); got.RampUp != want {
 			t.Errorf("%s: a ramp of %v, want %v", s.Cells[i].ID, got.RampUp, want)
 		}
+	}
+}
+
+// What auto found and is too slow for turns is left out, and said; what was named is refused, and so
+// is auto where nothing else is there.
+func TestAutoLeavesSlowSourcesOut(t *testing.T) {
+	fast := wire.PowerSource{Name: "rapl", PeriodNs: int64(time.Millisecond)}
+	slow := wire.PowerSource{Name: "hwmon", PeriodNs: int64(time.Second)}
+	var e powerEnd
+	names, err := e.fitting([]wire.PowerSource{slow, fast}, time.Second)
+	if err != nil || !slices.Equal(e.order, []string{"rapl"}) || !slices.Equal(e.left, []string{"hwmon"}) ||
+		len(names) != 2 || !strings.Contains(names[0], "left out: power source hwmon measures every 1s") {
+		t.Errorf("order %q, left %q, %q, %v", e.order, e.left, names, err)
+	}
+	if _, err := (&powerEnd{order: []string{"hwmon"}}).fitting([]wire.PowerSource{slow, fast}, time.Second); err == nil {
+		t.Error("a source that was named is too slow, and nothing says so")
+	}
+	if _, err := (&powerEnd{}).fitting([]wire.PowerSource{slow}, time.Second); err == nil {
+		t.Error("nothing fits, and nothing says so")
+	}
+	e = powerEnd{}
+	if _, err := e.fitting([]wire.PowerSource{slow}, 0); err != nil || len(e.left) > 0 {
+		t.Errorf("not in turns: left %q, %v", e.left, err)
 	}
 }

@@ -101,26 +101,42 @@ func StartTurns(sources []Source, interval time.Duration) *Sampler {
 	return s
 }
 
-// Periods returns what [StartTurns] measured, in the order of the sources; 0: not known.
+// Periods returns for how long a reading has something of what was before it, in the order of the
+// sources: the period that [StartTurns] measured, or the time over which the meter averages, if
+// that is longer; 0: not known.
 func (s *Sampler) Periods() (all []time.Duration) {
 	for _, r := range s.readers {
 		r.mu.Lock()
-		all = append(all, r.trace.Period)
+		period := r.trace.Period
+		if period > 0 && !r.trace.counts() {
+			period = max(period, r.trace.Info.Averages)
+		}
+		all = append(all, period)
 		r.mu.Unlock()
 	}
 	return all
 }
 
+// edges is what turns are longer than their readings at most: a turn's part that counts ends early.
+const edges = 10 * time.Millisecond
+
+// LeastTurnOf returns the shortest turn that a meter of this period can tell.
+func LeastTurnOf(period time.Duration) time.Duration {
+	if least := PeriodsOfTurn * period; least > LeastTurn-edges {
+		return (least + 2*edges - 1).Truncate(edges)
+	}
+	return LeastTurn
+}
+
 // FitsTurn refuses turns that are too short for a meter whose period was measured.
 func FitsTurn(name string, period, turn time.Duration) error {
-	const step = 10 * time.Millisecond
 	switch {
 	case period <= 0:
 		return fmt.Errorf("power source %s: it did not show how often it measures, so that it cannot tell whose "+
 			"turn it was", name)
-	case turn < PeriodsOfTurn*period:
-		return fmt.Errorf("power source %s measures every %v: it can tell whose turn it was only in turns of %v and "+
-			"more", name, period.Round(10*time.Microsecond), (PeriodsOfTurn*period + step - 1).Truncate(step))
+	case turn < LeastTurnOf(period):
+		return fmt.Errorf("power source %s measures every %v, or averages over that: it can tell whose turn it was "+
+			"only in turns of %v and more", name, period.Round(10*time.Microsecond), LeastTurnOf(period))
 	}
 	return nil
 }

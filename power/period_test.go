@@ -109,8 +109,11 @@ func TestFitsTurn(t *testing.T) {
 	for _, x := range []struct {
 		period, turn time.Duration
 		say          string
-	}{{time.Millisecond, time.Second, ""}, {100 * time.Millisecond, time.Second, ""},
-		{101 * time.Millisecond, time.Second, "in turns of 1.01s and more"}, {0, time.Second, "did not show"}} {
+	}{{time.Millisecond, time.Second, ""}, {90 * time.Millisecond, time.Second, ""},
+		{100 * time.Millisecond, time.Second, "in turns of 1.01s and more"},
+		{100 * time.Millisecond, 1010 * time.Millisecond, ""},
+		{101 * time.Millisecond, 1010 * time.Millisecond, "in turns of 1.02s and more"},
+		{time.Second, 10 * time.Second, "in turns of 10.01s and more"}, {0, time.Second, "did not show"}} {
 		err := FitsTurn("m", x.period, x.turn)
 		if (err == nil) != (x.say == "") || err != nil && !strings.Contains(err.Error(), x.say) {
 			t.Errorf("%v of %v: %v", x.period, x.turn, err)

@@ -60,10 +60,11 @@ func (x *expansion) about(n ast.Node) error {
 		if err != nil {
 			return err
 		}
-		if plan.LookupOption(name) == nil {
+		o := plan.ByWord(name)
+		if o == nil {
 			return at(item, "unknown factor %q%s", name, near.Instead(name, "factors", optionNames()))
 		}
-		x.spec.About, x.abouts = append(x.spec.About, name), append(x.abouts, item)
+		x.spec.About, x.abouts = append(x.spec.About, o.Name), append(x.abouts, item)
 	}
 	if x.abouts == nil {
 		return at(n, "about: want the factors that comparisons are about, such as [rx]")

@@ -3,8 +3,8 @@
 package bench
 
 import (
-	"math"
 	"cmp"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"

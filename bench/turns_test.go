@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ import (
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Nobody's turn overlaps another's, from the reading before it to that after it; each has as many;
@@ -409,6 +411,9 @@ func TestIntegrationTurnsOfEqual(t *testing.T) {
 			t.Logf("%s: only %d starts tell", name, len(logs))
 			continue
 		}
+		if starts > 0 {
+			t.Logf("%s: intervals of 6 of these starts cover 1 in %.1f %% of draws", name, 100*covered(logs, 6))
+		}
 		mean, sd := meanSD(logs)
 		t.Logf("%s, %d starts of two equal cells: geometric mean %.4f, spread of a start %.2f %%", name, len(logs),
 			math.Exp(mean), 100*sd)
@@ -416,6 +421,20 @@ func TestIntegrationTurnsOfEqual(t *testing.T) {
 			t.Errorf("%s: equal cells differ by %.1f %%, more than their spread explains", name, 100*mean)
 		}
 	}
+}
+
+// covered draws so many logarithms of ratios again and again, and returns how often the interval of
+// their mean contains 0.
+func covered(logs []float64, n int) float64 {
+	const draws = 2000
+	r, covers := rand.New(rand.NewPCG(1, 1)), 0
+	for range draws {
+		r.Shuffle(len(logs), func(i, j int) { logs[i], logs[j] = logs[j], logs[i] })
+		if _, lo, hi, ok := stat.MeanInterval(logs[:min(n, len(logs))], 1); ok && lo <= 0 && hi >= 0 {
+			covers++
+		}
+	}
+	return float64(covers) / draws
 }
 
 func meanSD(all []float64) (mean, sd float64) {

@@ -45,7 +45,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			got := ran(t, dir, "zcbench "+line, fmt.Sprintf("COLUMNS=%d", columns))
 			noLonger(t, line, columns, got)
 			if columns == 200 && line == "report a" && !bytes.Contains(got,
-				[]byte("tcp/msg-zerocopy message=64Ki             -")) {
+				[]byte("tcp/msg-zerocopy message=64Ki        -")) {
 				t.Errorf("a name has a line of its own where there is room:\n%s", got)
 			}
 		}

@@ -39,10 +39,10 @@ func TestTableForms(t *testing.T) {
 		want    string
 	}{
 		{0, `
-                       CPU
+                      CPU
 cell                  s/GB  verdict
 tcp                   0.35  -
-tcp-mmap message=1Mi   0.4  cannot tell (6 and 3 runs: it takes 6 of each)
+tcp-mmap message=1Mi  0.4   cannot tell (6 and 3 runs: it takes 6 of each)
   remark
 `}, {60, `
                        CPU

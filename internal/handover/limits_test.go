@@ -89,14 +89,9 @@ func TestUnkillable(t *testing.T) {
 	m := &Memory{name: "program", sock: -1, cmd: cmd, over: make(chan struct{})} // which nobody closes
 	closed := make(chan error, 1)
 	go func() { closed <- m.Close() }()
-	select {
-	case err := <-closed:
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("program: process %d has not ended", cmd.Process.Pid)) ||
-			fault.Fix(err) == "" {
-			t.Errorf("%v; fix: %s", err, fault.Fix(err))
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("it waits for ever")
+	if err := await.Chan(t, "it is given up", closed); err == nil || fault.Fix(err) == "" ||
+		!strings.Contains(err.Error(), fmt.Sprintf("program: process %d has not ended", cmd.Process.Pid)) {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 }
 

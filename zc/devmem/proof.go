@@ -90,8 +90,8 @@ var ProofMetrics = []measure.MetricDoc{
 		Units: "bytes", Source: "data path, whole flow",
 		Meaning: "size of the dmabuf; payload received in it"},
 	{Names: measure.MetricAreaDevice, Units: "bytes",
-		Meaning: "size of the payload's memory of this end, where that is on a device such as a GPU (also of zcrx). Its " +
-			"source is the device that was taken: PCI address, distance from the NIC, name"},
+		Meaning: "size of the payload's memory of this end, where that is on a device such as a GPU (also of zcrx). " +
+			"Its source is the device that was taken: PCI address, distance from the NIC, name"},
 	{Names: "devmem_read_bytes devmem_buffer_bytes devmem_token_batch",
 		Units: "bytes bytes 1", Source: "data path, whole flow",
 		Meaning: "`--read-size`, `--rx-buf-len` and `--token-batch` as they were used"},

@@ -163,10 +163,10 @@ func (m *Memory) Stays() error {
 	there, told := onDevice(string(b))
 	switch {
 	case !told:
-		return &fault.Error{Op: fmt.Sprintf("nothing tells whether the memory of %s was moved into the host's when the "+
-			"NIC was bound: the driver does not say in /proc/self/fdinfo what lies on the device", m.Place),
-			How: "use a kernel whose driver says so (drm-resident-vram; docs/memory.md), or --area heap for the host's " +
-				"memory"}
+		return &fault.Error{Op: fmt.Sprintf("nothing tells whether the memory of %s was moved into the host's when "+
+			"the NIC was bound: the driver does not say in /proc/self/fdinfo what lies on the device", m.Place),
+			How: "use a kernel whose driver says so (drm-resident-vram; docs/memory.md), or --area heap for the " +
+				"host's memory"}
 	case there < m.Size:
 		return &fault.Error{Op: fmt.Sprintf(
 			"the memory of %s was moved into the host's when the NIC was bound: %d bytes "+

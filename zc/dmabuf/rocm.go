@@ -38,14 +38,14 @@ func staysOnGPU(pci string, size int64, has func() (int64, bool)) func() error {
 		now, still := has()
 		switch {
 		case !known || !still || before < size:
-			return &fault.Error{Op: fmt.Sprintf("nothing tells whether amdgpu has moved the memory of GPU %s to the host: "+
-				"/proc/PID/fdinfo of zcgpu's nodes did not count its %d bytes", pci, size),
+			return &fault.Error{Op: fmt.Sprintf("nothing tells whether amdgpu has moved the memory of GPU %s to the "+
+				"host: /proc/PID/fdinfo of zcgpu's nodes did not count its %d bytes", pci, size),
 				How: other + "whose amdgpu counts it there (drm-memory-vram, drm-resident-vram); docs/devmem-gpu.md"}
 		case now < before:
-			return &fault.Error{Op: fmt.Sprintf("amdgpu has moved the memory of GPU %s to the host: what zcgpu has on the "+
-				"GPU went from %d to %d bytes when the NIC was bound", pci, before, now),
-				How: "this kernel attaches the NIC to dmabufs without peer-to-peer: " + other + "that attaches with it; " +
-					"docs/devmem-gpu.md"}
+			return &fault.Error{Op: fmt.Sprintf("amdgpu has moved the memory of GPU %s to the host: what zcgpu has on "+
+				"the GPU went from %d to %d bytes when the NIC was bound", pci, before, now),
+				How: "this kernel attaches the NIC to dmabufs without peer-to-peer: " + other + "that attaches with " +
+					"it; docs/devmem-gpu.md"}
 		}
 		return nil
 	}

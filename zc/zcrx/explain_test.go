@@ -9,8 +9,8 @@ import (
 	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
-// An exporter may be what refuses, also one that does not say where its memory is: of the kernel's own
-// memory it is the NIC.
+// An exporter may be what refuses, also one that does not say where its memory is: of the kernel's
+// own memory it is the NIC.
 func TestForeignAreas(t *testing.T) {
 	for _, c := range []struct {
 		kind, place string

@@ -4,14 +4,13 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/gpu"
-	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // enterPower enters the figures of one host's sources. The first is the primary one: only it can be
@@ -38,23 +37,17 @@ func addPower(h *results.Host, f *power.Figure) (warnings []string) {
 	return warnings
 }
 
-// areaOf returns the memory that a cell asks for at an end.
-func areaOf(c plan.Cell, role ends.Role) string {
-	if role == ends.TG {
-		return c.TXArea
-	}
-	return c.Area
-}
-
-// areaPower names the reading of the GPU that has the payload, where the area names it by its PCI
-// address and a source tells whose readings are.
-func areaPower(h *results.Host, area string) {
-	_, pci, _ := dmabuf.Find(area)
-	if gpu.CheckPCI(pci) != nil {
+// areaPower names the reading of the GPU that has the payload, as the data path says, where a
+// source tells whose readings are.
+func areaPower(h *results.Host) {
+	at := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == measure.MetricAreaDevice })
+	if at < 0 {
 		return
 	}
+	pci, _, _ := strings.Cut(h.Metrics[at].Source, " ")
+	pci = strings.TrimSuffix(pci, ":")
 	for _, m := range h.Metrics {
-		if strings.HasSuffix(m.Name, "_w") && strings.HasSuffix(m.Source, " "+strings.ToLower(pci)) {
+		if gpu.CheckPCI(pci) == nil && strings.HasSuffix(m.Name, "_w") && strings.HasSuffix(m.Source, " "+pci) {
 			m.Name = "power_area_gpu_w"
 			h.Metrics = append(h.Metrics, m)
 			return

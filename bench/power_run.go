@@ -136,7 +136,7 @@ func (m *PowerMeter) enter(rec *results.Record, out *outcome, idleBefore power.W
 			forgetNs = forget(at)
 		}
 		warnings, flags, err := e.fill(h, at, forgetNs, m.common)
-		areaPower(h, areaOf(rec.Cell, e.role))
+		areaPower(h)
 		judge.Distrust(rec, e.role.Label(), err)
 		old = min(old, forgetNs)
 		if rec.Warmup {

@@ -254,6 +254,8 @@ lab() {
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 	for mode in devmem zcrx; do
 		own_machine "$vgem" "$(printf -- '--load %s ' "${vgem_modules[@]}")" ./zc/$mode || status=1
+		own_machine "$vgem" "--kernel trixie-backports $(printf -- '--load %s ' "${vgem_modules[@]}")" ./zc/$mode |
+			sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 on trixie-backports"/' || status=1
 	done
 	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1
 	own_machine '^TestLabXDPGeneric$' '' ./packet/xdp || status=1

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -53,8 +54,9 @@ type command struct {
 	parse func(string, []int64) error
 	hide  *strings.Replacer // of its words in what it says; nil: nothing is secret
 
-	child *child
-	spent spending
+	program *os.File // that it has as descriptor 3; nil: none
+	child   *child
+	spent   spending
 }
 
 // spending is the CPU time of all runs of a command, that under way included.
@@ -218,6 +220,9 @@ func (c *command) start() error {
 	ch := &child{cmd: exec.Command("/bin/sh", "-c", c.text), lines: make(chan stamped, 64), done: make(chan struct{})}
 	ch.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
 	ch.cmd.WaitDelay = time.Second
+	if c.program != nil {
+		ch.cmd.ExtraFiles = []*os.File{c.program}
+	}
 	stdout, err := ch.cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -344,5 +349,8 @@ func (c *command) stop() {
 
 func (c *command) Close() error {
 	c.stop()
+	if c.program != nil {
+		c.program.Close() // a second time, too: after try, and by who opened the source
+	}
 	return nil
 }

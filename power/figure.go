@@ -430,7 +430,7 @@ var Metrics = []measure.MetricDoc{
 		Units: "W", Source: "",
 		Meaning: "of each sensor, zone or outlet of a source with several"},
 	{Names: "power_area_gpu_w", Units: "W",
-		Meaning: "of the GPU that has the payload, where the area names it (`cuda:PCI`) and nvml is a source"},
+		Meaning: "of the GPU that has the payload (area_device_bytes), where nvml is a source"},
 	{Names: "power_SOURCE_joule_per_gb power_SOURCE_joule_per_gb_uncertainty " +
 		"power_SOURCE_net_joule_per_gb power_SOURCE_net_joule_per_gb_uncertainty",
 		Units: "J/GB", Source: "",

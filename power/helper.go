@@ -3,6 +3,7 @@
 package power
 
 import (
+	"os"
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -15,17 +16,16 @@ func NeedsNVMLHelper(specs []Spec) bool {
 	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == "nvml" && s.Options.Get("helper") == "" })
 }
 
-// nvmlHelper finds the helper that reads a source.
-func nvmlHelper(s Spec) (string, error) {
+// nvmlHelper returns the program that reads a source, by its path. Ours is opened: what was checked
+// is what runs, where it has that file as descriptor 3. One that the user names is run as it is
+// named.
+func nvmlHelper(s Spec) (path string, program *os.File, err error) {
 	if p := s.Options.Get("helper"); p != "" {
-		return p, nil
+		return p, nil, nil
 	}
-	p, err := helper.Find(helper.NVML)
-	if p == "" && err == nil {
-		err = helper.Missing(helper.NVML)
-	}
+	f, err := helper.Open(helper.NVML)
 	if err != nil {
-		return p, &unavailable{err.Error(), fault.Fix(err)}
+		return "", nil, &unavailable{err.Error(), fault.Fix(err)}
 	}
-	return p, nil
+	return "/proc/self/fd/3", f, nil
 }

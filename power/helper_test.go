@@ -46,7 +46,16 @@ func TestNVMLHelperOfStrangers(t *testing.T) {
 	os.Chmod(dir, 0o777)
 	refused("in a folder that everybody writes", "writable by everybody")
 	os.Chmod(dir, 0o755)
-	if names, err := listGPUs(Spec{Name: "nvml"}); err != nil || len(names) != 1 {
-		t.Errorf("root's own: %v, %v", names, err)
+	prog, program, err := nvmlHelper(Spec{Name: "nvml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	os.Remove(path)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n/bin/echo one\n/bin/echo two\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := listGPUs(prog, program); err != nil || len(names) != 1 || names[0] != "GPU" {
+		t.Errorf("root's own, before another was put there: %v, %v", names, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -34,18 +35,23 @@ var nvmlKind = sourceKind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: 
 
 // openNVML keeps the helper running. It prints a line of milliwatts, one number
 // per GPU, at an interval.
-func openNVML(s Spec) (Source, error) {
-	path, err := nvmlHelper(s)
+func openNVML(s Spec) (_ Source, err error) {
+	path, program, err := nvmlHelper(s)
 	if err != nil {
 		return nil, err
 	}
-	names, err := listGPUs(s)
-	if err != nil {
-		return nil, err
-	}
-	c := &command{text: "exec " + quote(path) + " --interval 100ms",
+	c := &command{text: "exec " + quote(path) + " --interval 100ms", program: program,
 		info: info{Name: s.String(), Scope: scopeGPU, MinInterval: 100 * time.Millisecond,
 			Averages: max(time.Second, s.averages()), Uncertainty: s.declared(0.05)}}
+	defer func() {
+		if err != nil {
+			c.Close()
+		}
+	}()
+	names, err := listGPUs(path, program)
+	if err != nil {
+		return nil, err
+	}
 	if c.info.Channels, c.info.NoSum, err = gpuChannels(s, names); err != nil {
 		return nil, err
 	}
@@ -98,16 +104,15 @@ func gpuChannels(s Spec, names []string) (out []channel, no *unavailable, err er
 
 // listGPUs asks the helper for the names of the GPUs. After tabs follow the PCI address, and the
 // board where that has several.
-func listGPUs(s Spec) ([]string, error) {
-	path, err := nvmlHelper(s)
-	if err != nil {
-		return nil, err
-	}
+func listGPUs(path string, program *os.File) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*readTime) // the driver may have to wake the GPUs
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--list")
 	var stderr bytes.Buffer
 	cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
+	if program != nil {
+		cmd.ExtraFiles = []*os.File{program}
+	}
 	out, err := cmd.Output()
 	if why := strings.TrimSpace(stderr.String()); err != nil && why != "" {
 		return nil, &unavailable{short120(why), "install the NVIDIA driver, with libnvidia-ml.so.1"}

@@ -3,9 +3,12 @@
 package doctor
 
 import (
+	"bytes"
+	"os"
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/gpu"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -52,7 +55,9 @@ func findGPUs(d *nic.Device) map[string]gpuFact {
 	}
 	out := map[string]gpuFact{}
 	for area, v := range map[string]gpu.Vendor{"cuda": gpu.NVIDIA, "rocm": gpu.AMD} {
-		out[area] = recorded("GPU of "+area, func() gpuFact { return findGPU(gpu.Host, v, bus, area, makes) })
+		out[area] = recorded("GPU of "+area, func() gpuFact {
+			return findGPU(gpu.Host, v, bus, area, areaBytes(d), makes)
+		})
 	}
 	return out
 }
@@ -64,14 +69,42 @@ func makes(area string) (name string, err error) {
 		return "", err
 	}
 	defer m.Close()
-	b := []byte{0x5a}
-	if err := m.Write(0, b); err != nil {
-		return "", err
-	}
-	return m.Name, m.Read(0, b)
+	return m.Name, copies(m)
 }
 
-func findGPU(sys gpu.FS, v gpu.Vendor, bus, area string, makes func(area string) (string, error)) (f gpuFact) {
+// copies has a pattern copied to the end of memory, and holds what comes back to it.
+func copies(m *dmabuf.Memory) error {
+	page := make([]byte, os.Getpagesize())
+	stream.WritePayload(page, len(page))
+	back, at := make([]byte, len(page)), m.Size-int64(len(page))
+	if err := m.Write(at, page); err != nil {
+		return err
+	}
+	if err := m.Read(at, back); err != nil {
+		return err
+	}
+	if !bytes.Equal(page, back) {
+		return &fault.Error{Op: "what was copied to this memory came back otherwise",
+			How: "look for the device's errors: dmesg"}
+	}
+	return nil
+}
+
+// areaBytes is how much memory an area has where nobody asks for another size: what a NIC's ring
+// wants, or more.
+func areaBytes(d *nic.Device) int64 {
+	size := stream.DefaultAreaBytes
+	if d != nil {
+		if ring, err := d.PayloadRing(os.Getpagesize()); err == nil {
+			size = max(size, dmabuf.SizeFor(ring.Buffers, os.Getpagesize(), 0))
+		}
+	}
+	return int64(size)
+}
+
+// findGPU looks for a vendor's, for areas of size bytes.
+func findGPU(sys gpu.FS, v gpu.Vendor, bus, area string, size int64,
+	makes func(area string) (string, error)) (f gpuFact) {
 	all := sys.List(v)
 	if len(all) == 0 {
 		return f
@@ -101,7 +134,7 @@ func findGPU(sys gpu.FS, v gpu.Vendor, bus, area string, makes func(area string)
 		}
 	}
 	if bus != "" {
-		for _, d := range sys.Doubts(path, g, gpuBytes) {
+		for _, d := range sys.Doubts(path, g, size) {
 			add(d)
 		}
 	}

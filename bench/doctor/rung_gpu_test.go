@@ -3,24 +3,29 @@
 package doctor
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/gpu"
+	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
 // The rung of a GPU says what and where it is, whether its memory can be had, and what is in the
 // way.
 func TestGPURung(t *testing.T) {
 	const nic, card, bare = "0000:42:00.0", "0000:44:00.0", "0000:45:00.0"
+	const size = stream.DefaultAreaBytes
 	root := t.TempDir()
 	sys := gpu.FS(root)
 	for pci, files := range map[string]map[string]string{nic: {"class": "0x020000"},
-		card: {"class": "0x030000", "vendor": "0x10de", "device": "0x1fb0"},
+		card: {"class": "0x030000", "vendor": "0x10de", "device": "0x1fb0",
+			"resource": "0x10000000 0x13ffffff 0x40200"}, // a window of 64 MiB
 		bare: {"class": "0x120000", "vendor": "0x1002", "device": "0x74a1"}} {
 		dir := filepath.Join(root, "devices/pci0000:40/0000:40:01.0/0000:41:00.0", pci)
 		link := filepath.Join(root, "bus/pci/devices", pci)
@@ -45,14 +50,17 @@ func TestGPURung(t *testing.T) {
 		status, says string
 		fix          string
 	}{
-		{"had", findGPU(sys, gpu.NVIDIA, nic, "cuda", has), "ok",
+		{"had", findGPU(sys, gpu.NVIDIA, nic, "cuda", size, has), "ok",
 			where + ", Fake T1000, cuMemAlloc, behind one PCIe switch (0000:41:00.0)", ""},
-		{"without a NIC", findGPU(sys, gpu.NVIDIA, "", "cuda", has), "ok", where + ", Fake T1000, cuMemAlloc", ""},
-		{"refused", findGPU(sys, gpu.NVIDIA, nic, "cuda", refuses), "warn", "(0000:41:00.0), cuInit: no", "nvidia-smi"},
-		{"no driver", findGPU(sys, gpu.AMD, nic, "rocm", has), "warn", "the driver of the GPU is not amdgpu",
+		{"without a NIC", findGPU(sys, gpu.NVIDIA, "", "cuda", size, has), "ok", where + ", Fake T1000, cuMemAlloc", ""},
+		{"refused", findGPU(sys, gpu.NVIDIA, nic, "cuda", size, refuses), "warn", "(0000:41:00.0), cuInit: no", "nvidia-smi"},
+		{"a small window", findGPU(sys, gpu.NVIDIA, nic, "cuda", size+1, has), "warn", "the GPU's memory window (BAR) has",
+			"Resizable BAR"},
+		{"no driver", findGPU(sys, gpu.AMD, nic, "rocm", size, has), "warn", "the driver of the GPU is not amdgpu",
 			"modprobe amdgpu"},
-		{"no such NIC", findGPU(sys, gpu.AMD, "0000:99:00.0", "rocm", has), "warn", "no PCI device 0000:99:00.0", "lspci"},
-		{"none", findGPU(gpu.FS(t.TempDir()), gpu.AMD, nic, "rocm", has), "", "", ""},
+		{"no such NIC", findGPU(sys, gpu.AMD, "0000:99:00.0", "rocm", size, has), "warn",
+			"no PCI device 0000:99:00.0", "lspci"},
+		{"none", findGPU(gpu.FS(t.TempDir()), gpu.AMD, nic, "rocm", size, has), "", "", ""},
 	} {
 		got := c.found.check("cuda")
 		if got.Status != c.status || !strings.Contains(got.Found, c.says) || !strings.Contains(got.Fix, c.fix) ||
@@ -62,5 +70,34 @@ func TestGPURung(t *testing.T) {
 	}
 	if asked != "cuda:"+card {
 		t.Errorf("tried %q", asked)
+	}
+}
+
+// device is memory that the CPU does not map, whose copies may do something else.
+type device struct {
+	*bytes.Reader
+	write func(p []byte, off int64) (int, error)
+}
+
+func (d device) WriteAt(p []byte, off int64) (int, error) { return d.write(p, off) }
+
+// Copies that bring back other bytes are found, and those that bring back nothing.
+func TestGPUCopies(t *testing.T) {
+	const size = 2 << 20
+	for name, c := range map[string]struct {
+		keep func(mem, p []byte, off int64)
+		ok   bool
+	}{
+		"right":     {func(mem, p []byte, off int64) { copy(mem[off:], p) }, true},
+		"nothing":   {func([]byte, []byte, int64) {}, false},
+		"elsewhere": {func(mem, p []byte, off int64) { copy(mem[off-4096:], p) }, false},
+		"a byte":    {func(mem, p []byte, off int64) { copy(mem[off:], p); mem[size-1] ^= 1 }, false},
+	} {
+		mem := make([]byte, size)
+		d := device{bytes.NewReader(mem), func(p []byte, off int64) (int, error) { c.keep(mem, p, off); return len(p), nil }}
+		err := copies(&dmabuf.Memory{FD: -1, Size: size, Device: d})
+		if (err == nil) != c.ok || err != nil && fault.Fix(err) == "" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -227,7 +227,22 @@ func (e *End) figures() (ms []measure.Metric) {
 			add(f, f.result.evidence.Together, ofQueue)
 		}
 	}
-	return ms
+	return append(ms, e.onDevice()...)
+}
+
+// onDevice tells how much memory for payload is on a device, with that as its source. All flows of
+// an end have it on one.
+func (e *End) onDevice() []measure.Metric {
+	m := measure.Metric{Name: measure.MetricAreaDevice, Unit: "bytes"}
+	for _, f := range e.flows {
+		if ev := f.result.evidence; ev.Device != "" && f == f.worker.own[0] {
+			m.Source, m.Value = ev.Device, m.Value+float64(ev.DeviceBytes)
+		}
+	}
+	if m.Source == "" {
+		return nil
+	}
+	return []measure.Metric{m}
 }
 
 // peerBytes sums what the receiver says that it got of all flows; nil: it has not said so of all.

@@ -103,6 +103,7 @@ func TestFiguresOfOneThread(t *testing.T) {
 			f.worker = w
 			f.result.evidence.Figures = []stream.Figure{{Name: "zcrx_flow_queue", Unit: "1", Value: float64(2 + i)},
 				{Name: "zcrx_pieces", Unit: "1", Value: 300}}
+			f.result.evidence.Device, f.result.evidence.DeviceBytes = "0000:41:00.0: T1000", 64
 			if len(w.own) > 1 {
 				f.result.evidence.Share("zcrx_flow_queue")
 			}
@@ -118,7 +119,8 @@ func TestFiguresOfOneThread(t *testing.T) {
 	want := []string{"flow0_zcrx_flow_queue 2 data path, whole flow",
 		"flow0_zcrx_pieces 300 data path, whole flow, all flows of the queue",
 		"flow1_zcrx_flow_queue 2 data path, whole flow", "flow2_zcrx_flow_queue 2 data path, whole flow",
-		"flow3_zcrx_flow_queue 3 data path, whole flow", "flow3_zcrx_pieces 300 data path, whole flow"}
+		"flow3_zcrx_flow_queue 3 data path, whole flow", "flow3_zcrx_pieces 300 data path, whole flow",
+		"area_device_bytes 128 0000:41:00.0: T1000"} // each thread's, once
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/helper"
 	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/internal/version"
 )
@@ -109,6 +111,14 @@ docs/settings.md describes the JSON.`,
 	return cmd
 }
 
+// bringHelper brings the program that makes memory of GPUs to the host, for the rungs of those:
+// without it they say what they lack.
+func bringHelper(cmd *cobra.Command, h *host.Host) {
+	if err := h.Carry(cmd.Context(), helper.GPU, helper.Finder(helper.GPU)); err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: GPUs cannot be tried: %v; %s\n", err, fault.Fix(err))
+	}
+}
+
 func diagnose(cmd *cobra.Command, spec, dev string, peer peerFlags) (*diagnosis, error) {
 	ctx := cmd.Context()
 	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool(), KeepLeases: true}) // it changes nothing
@@ -116,6 +126,7 @@ func diagnose(cmd *cobra.Command, spec, dev string, peer peerFlags) (*diagnosis,
 		return nil, err
 	}
 	defer h.Close()
+	bringHelper(cmd, h)
 	d := &diagnosis{Host: h.Spec.Name, ToolVersion: version.Tool()}
 	if err := h.Call(ctx, wire.OpCheck, wire.ModesParams{Dev: dev}, &d.Checks); err != nil {
 		return nil, err

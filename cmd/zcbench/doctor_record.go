@@ -62,6 +62,7 @@ func recordOf(cmd *cobra.Command, spec, dev string) (*tape.File, error) {
 	if _, err := interfaceOf(ctx, h, spec, dev); err != nil {
 		return nil, err
 	}
+	bringHelper(cmd, h)
 	f := new(tape.File)
 	return f, h.Call(ctx, wire.OpRecord, wire.ModesParams{Dev: dev}, f)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/helper"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -166,13 +167,13 @@ func followed(t *testing.T, r results.Record, path string) {
 func TestIntegrationSSHHelper(t *testing.T) {
 	long.Test(t)
 	h := newTwoHosts(t)
-	helper := filepath.Join(built.Dir(t), "zcnvml")
-	cmd := exec.Command("go", "build", "-o", helper, "github.com/zcbench/zcbench/cmd/zcnvml")
+	path := filepath.Join(built.Dir(t), helper.NVML)
+	cmd := exec.Command("go", "build", "-o", path, "github.com/zcbench/zcbench/cmd/zcnvml")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	defer os.Remove(helper)
+	defer os.Remove(path)
 	p := h.start(t, "run", "--sut", h.sut, "--tg", h.tg, "--power", "sut:nvml", "--duration", "200ms")
 	got := p.Wait(await.Hang)
 	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
@@ -183,6 +184,32 @@ func TestIntegrationSSHHelper(t *testing.T) {
 	}
 	if kept, _ := filepath.Glob(h.Home + "/.cache/zcbench/agent/*/zcnvml"); len(kept) != 1 {
 		t.Errorf("the host has %v", kept)
+	}
+}
+
+// The doctor brings zcgpu to a host that never had it, whose rungs of GPUs are made by it.
+func TestIntegrationSSHDoctorHelper(t *testing.T) {
+	h := newTwoHosts(t)
+	b, err := os.ReadFile(filepath.Join(built.Dir(t), "zcrecv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(built.Dir(t), helper.GPU) // any program of this machine's kind
+	if err := os.WriteFile(path, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(path)
+	p := h.start(t, "doctor", "--host", h.sut)
+	got := p.Wait(await.Hang)
+	if kept, _ := filepath.Glob(h.Home + "/.cache/zcbench/agent/*/" + helper.GPU); got != 0 || len(kept) != 1 {
+		t.Errorf("exit status %d, the host has %v\n%s", got, kept, &p.Err)
+	}
+	if err := os.Chmod(path, 0o757); err != nil {
+		t.Fatal(err)
+	}
+	p = h.start(t, "doctor", "--host", h.sut)
+	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Err.String(), "GPUs cannot be tried: ") {
+		t.Errorf("one that everybody writes: exit status %d\n%s", got, &p.Err)
 	}
 }
 

@@ -354,7 +354,10 @@ func (g *nvidia) settle() error {
 		return nil
 	}
 	if g.lib.attribute(&options, attrFlush, g.dev) != 0 || options&flushByHost == 0 || g.lib.flush == nil {
-		return nil // the copy itself is what comes after them then
+		return &fault.Error{Op: fmt.Sprintf("CUDA does not say that GPU %s sees in order what a NIC writes "+
+			"(GPU_DIRECT_RDMA_WRITES_ORDERING is %d), and has no flush for the host (FLUSH_WRITES_OPTIONS is %d)",
+			g.pci, ordering, options),
+			How: "what the NIC wrote cannot be verified: update NVIDIA's driver, or run with --touch none"}
 	}
 	return g.lib.err("cuFlushGPUDirectRDMAWrites", g.lib.flush(flushContext, flushToOwner))
 }

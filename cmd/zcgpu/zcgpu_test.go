@@ -246,6 +246,8 @@ func TestMissing(t *testing.T) {
 		{&open, "attr124=0", "DMA_BUF_SUPPORTED is 0", "the open kernel modules are loaded (NVRM version"},
 		{&proprietary, "export_plain=801", "CUDA_ERROR_NOT_SUPPORTED: operation not supported (801)",
 			"BAR1 may be full"},
+		{cuda, "attr118=0 attr117=2", "no flush for the host (FLUSH_WRITES_OPTIONS is 2)", "--touch none"},
+		{cuda, "fail118=1 fail117=1", "WRITES_ORDERING is 0", "--touch none"},
 		{&elsewhere, "", "cuDeviceGetByPCIBusId 0000:42:00.0", "CUDA has here: 0000:41:00.0"},
 		{&elsewhere, "cuDeviceGetCount=1", "cuDeviceGetByPCIBusId 0000:42:00.0", "look which GPUs there are"},
 		{bare("rocm"), "", "dlopen libhsa-runtime64.so.1", "modprobe amdgpu"},

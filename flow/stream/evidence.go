@@ -16,6 +16,11 @@ type Evidence struct {
 	// counted once for all of them.
 	Together []Figure
 
+	// Device says which device has the payload's memory, beginning with its PCI address, and
+	// DeviceBytes how much that is; "": none, it is the host's.
+	Device      string
+	DeviceBytes int64
+
 	// CountsLinear: LinearBytes of the counters is a measurement, and not 0 because
 	// nothing tells payload in packets' linear parts from other payload.
 	CountsLinear bool

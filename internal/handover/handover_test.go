@@ -85,6 +85,8 @@ func program(how string) int {
 		return answer("dmabuf 1048576 -4096 0 -", 0)
 	case "parent":
 		return parent()
+	case "leaves":
+		return leaves()
 	case "hangs":
 		unix.Pause()
 	case "closes":

@@ -31,6 +31,70 @@ func parent() int {
 	return 0
 }
 
+// leaves starts a program that would stay, and tells its number as a device's name.
+func leaves() int {
+	stays := exec.Command("/bin/sleep", "3600")
+	if err := stays.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fd, err := unix.MemfdCreate("memory", 0)
+	_, got, rerr := receive(FD)
+	closeAll(got)
+	err = errors.Join(err, rerr, send(FD, fmt.Sprintf("dmabuf %d 0 0 -\n%d", 1<<20, stays.Process.Pid), fd))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// What a program has started ends with it, before its number can be another's: and nothing is
+// killed by a number that may be.
+func TestGroupEndsWithProgram(t *testing.T) {
+	m, err := start(t, "leaves")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(m.DMABuf)
+	pid, err := strconv.Atoi(m.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "what it started is over", func() bool {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(state), ") Z ") // its new parent may not wait for it
+	})
+	<-m.over
+	if !m.reaped {
+		t.Error("its number is still taken for its own")
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A program that does not end when it is killed, in a call of a driver that hangs, is left and
+// named.
+func TestUnkillable(t *testing.T) {
+	ends := endsWithin
+	endsWithin = 50 * time.Millisecond
+	defer func() { endsWithin = ends }()
+	cmd := exec.Command("/bin/sleep", "3600")
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	m := &Memory{name: "program", sock: -1, cmd: cmd, over: make(chan struct{})} // which nobody closes
+	closed := make(chan error, 1)
+	go func() { closed <- m.Close() }()
+	if err := await.Chan(t, "it is given up", closed); err == nil || fault.Fix(err) == "" ||
+		!strings.Contains(err.Error(), fmt.Sprintf("program: process %d has not ended", cmd.Process.Pid)) {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
+	}
+}
+
 // A program that does not answer is given up, and what it may say later is not believed.
 func TestSilentProgram(t *testing.T) {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)

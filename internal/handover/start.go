@@ -34,6 +34,8 @@ type Memory struct {
 	said   said
 	ended  chan error // what it ended with
 	over   chan struct{}
+	reap   sync.Mutex // held while the program's number is given back
+	reaped bool       // so that it may be another's
 }
 
 // Start runs a program that hands over memory of size bytes, or more. name is what errors call it.
@@ -95,11 +97,30 @@ func (m *Memory) run(theirs *os.File) error {
 		err := c.Start()
 		started <- err
 		if err == nil {
-			m.ended <- c.Wait()
+			m.ended <- m.wait()
 			close(m.over)
 		}
 	}()
 	return <-started
+}
+
+// wait waits for the program's end, and ends what it has started. Until it is waited for its number
+// is no other's.
+func (m *Memory) wait() error {
+	for unix.Waitid(unix.P_PID, m.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	m.reap.Lock()
+	defer m.reap.Unlock()
+	m.killGroup()
+	m.reaped = true
+	return m.cmd.Wait()
+}
+
+// killGroup kills the program, and what it has started. m.reap is held.
+func (m *Memory) killGroup() {
+	if !m.reaped {
+		_ = unix.Kill(-m.cmd.Process.Pid, unix.SIGKILL)
+	}
 }
 
 // ask has the memory made.
@@ -204,19 +225,33 @@ func (m *Memory) Close() error {
 		m.sock = -1
 	}
 	m.broken = os.ErrClosed
-	if m.cmd.Process != nil {
-		select {
-		case <-m.over:
-		case <-time.After(endsWithin):
+	if m.cmd.Process != nil && !m.endsWithin() {
+		m.reap.Lock()
+		m.killGroup()
+		m.reap.Unlock()
+		if !m.endsWithin() {
+			pid := m.cmd.Process.Pid
+			err = errors.Join(err, &fault.Error{
+				Op: fmt.Sprintf("%s: process %d has not ended %v after it was killed", m.name, pid, endsWithin),
+				How: fmt.Sprintf("look which call of its device's driver it is in: cat /proc/%d/stack; dmesg. "+
+					"Its memory is free when it ends", pid)})
 		}
-		_ = unix.Kill(-m.cmd.Process.Pid, unix.SIGKILL) // it, and what it started
-		<-m.over
 	}
 	if m.copies != nil {
 		err = errors.Join(err, unix.Munmap(m.copies))
 		m.copies = nil
 	}
 	return err
+}
+
+// endsWithin waits for the program's end, for a while.
+func (m *Memory) endsWithin() bool {
+	select {
+	case <-m.over:
+		return true
+	case <-time.After(endsWithin):
+		return false
+	}
 }
 
 // copier has the program copy.

@@ -28,14 +28,14 @@ const (
 var Names = []string{NVML, GPU}
 
 // Find finds a helper on this host: beside this program, where a package has it, or in PATH; "" if
-// nowhere. One that another user could change is an error.
+// nowhere. It returns the path without links. A helper that another user could change is an error.
 func Find(name string) (string, error) {
 	self, err := os.Executable()
 	if err == nil {
 		for _, dir := range []string{".", "../lib/zcbench"} {
 			p := filepath.Join(filepath.Dir(self), dir, name)
 			if _, err := os.Stat(p); err == nil {
-				return p, runnable(p, self)
+				return runnable(p, self)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func Find(name string) (string, error) {
 	if err != nil {
 		return "", nil
 	}
-	return p, runnable(p, self)
+	return runnable(p, "")
 }
 
 // Finder returns what finds a helper, as Find does.
@@ -60,16 +60,12 @@ func Open(name string) (*os.File, error) {
 	if path == "" {
 		return nil, Missing(name)
 	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(real, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	self, _ := os.Executable()
-	if err := trust.File(f); err != nil && !beside(f.Stat, real, self) {
+	if err := trust.File(f); err != nil && !beside(f.Stat, path, self) {
 		f.Close()
 		return nil, foreign(name, err)
 	}
@@ -83,23 +79,26 @@ func Missing(name string) error {
 		How: "make build, and keep bin/" + name + " next to the zcbench that you start: it is copied to ssh hosts too"}
 }
 
-// runnable refuses a helper that another user could change, unless it lies beside
-// this program and is of the same owner: who could change the one could change the
-// other. So it is under sudo, where both are the calling user's.
-func runnable(path, self string) error {
+// runnable refuses a helper that another user could change, unless it was found beside this program
+// self and is of the same owner: who could change the one could change the other. So it is under
+// sudo, where both are the calling user's. self is "" where the helper was found elsewhere: a link
+// to what lies beside this program may be anybody's. It returns the path without links, which
+// nobody else can lead elsewhere.
+func runnable(path, self string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return err
+		return "", err
 	}
 	f, err := trust.Open(real, os.O_RDONLY)
 	if err == nil {
-		err = trust.Reachable(filepath.Dir(path)) // where a link to it lies
+		err = trust.Reachable(path) // where a link to it lies
 		f.Close()
 	}
-	if !trust.Untrusted(err) || beside(func() (fs.FileInfo, error) { return os.Stat(real) }, real, self) {
-		return nil // what cannot be opened says so when it is run
+	if !trust.Untrusted(err) ||
+		self != "" && beside(func() (fs.FileInfo, error) { return os.Stat(real) }, real, self) {
+		return real, nil // what cannot be opened says so when it is run
 	}
-	return foreign(filepath.Base(path), err)
+	return "", foreign(filepath.Base(path), err)
 }
 
 // foreign words why a helper is not run.

@@ -26,16 +26,19 @@ func TestBeside(t *testing.T) {
 		os.Chown(p, 1000, 1000)
 	}
 	os.Chown(dir, 1000, 1000)
-	if err := runnable(helper, self); err != nil {
+	if _, err := runnable(helper, self); err != nil {
 		t.Error(err)
 	}
+	if _, err := runnable(helper, ""); err == nil {
+		t.Error("found by PATH, what lies beside this program was taken")
+	}
 	os.Chown(helper, 4711, 4711)
-	if err := runnable(helper, self); err == nil || !strings.Contains(err.Error(), "another user") {
+	if _, err := runnable(helper, self); err == nil || !strings.Contains(err.Error(), "another user") {
 		t.Errorf("a stranger's: %v", err)
 	}
 	os.Chown(helper, 1000, 1000)
 	os.Chmod(helper, 0o722)
-	if err := runnable(helper, self); err == nil {
+	if _, err := runnable(helper, self); err == nil {
 		t.Error("one that everybody writes was taken")
 	}
 }
@@ -81,6 +84,44 @@ func TestOpen(t *testing.T) {
 		if f, err := Open(GPU); err == nil || !strings.Contains(err.Error(), how) || fault.Fix(err) == "" {
 			f.Close()
 			t.Errorf("%s: %v", how, err)
+		}
+	}
+}
+
+// Who has a folder of PATH may link to a program of root's, also to one beside this program: it
+// would be run by another name, and the link may lead elsewhere when it is looked at again. A link
+// of root's is followed once.
+func TestLinkInPath(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: gives folders to another user")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, theirs := t.TempDir(), t.TempDir()
+	tool := filepath.Join(programs, "env")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(theirs, GPU)
+	t.Setenv("PATH", theirs)
+	if err := os.Symlink(tool, link); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Find(GPU); err != nil || p != tool {
+		t.Errorf("root's link: %q, %v", p, err)
+	}
+	if err := os.Chown(theirs, 4711, -1); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{tool, self} {
+		os.Remove(link)
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := Find(GPU); err == nil || !strings.Contains(err.Error(), "belongs to user 4711") || fault.Fix(err) == "" {
+			t.Errorf("a stranger's link to %s: %q, %v", target, p, err)
 		}
 	}
 }

@@ -111,13 +111,6 @@ func (f FS) look(pci string) (GPU, bool) {
 	return g, true
 }
 
-// HostBytes returns how much of the host's memory an AMD GPU's driver uses for buffers
-// (amdgpu_gtt_mgr.c); false where it does not tell.
-func (f FS) HostBytes(pci string) (int64, bool) {
-	n, err := strconv.ParseInt(f.text(pci, "mem_info_gtt_used"), 10, 64)
-	return n, err == nil
-}
-
 // window returns the size of the largest memory window: a line of resource has begin, end and flags
 // (drivers/pci/pci-sysfs.c), and the first six are those of the device itself.
 func (f FS) window(pci string) (most int64) {

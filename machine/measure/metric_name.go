@@ -35,6 +35,10 @@ const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
 // one behind a cpumap. They are in CPUPollerCores.
 const MetricHelperCores = "cpumap_thread_cores"
 
+// MetricAreaDevice is how much memory for payload is on a device, a GPU. Its source begins with the
+// device's PCI address.
+const MetricAreaDevice = "area_device_bytes"
+
 // What is told of several flows beside each other, by their throughput at the receiver.
 const (
 	MetricJain       = "flows_jain"

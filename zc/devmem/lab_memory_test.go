@@ -23,7 +23,7 @@ func TestHandsOver(t *testing.T) { labtest.HandsOver(t) }
 func TestLabMemory(t *testing.T) {
 	labtest.Need(t)
 	if !incapable(t) {
-		throughMemory(t, "heap", labtest.Hands(t))
+		throughMemory(t, "udmabuf", "heap", labtest.Hands(t))
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 
 // Evidence returns what was seen of the flow, its reads and its queue.
 func (r *Receiver) Evidence() stream.Evidence {
-	e := stream.Evidence{CountsLinear: true, Figures: r.gather.Figures()}
+	e := stream.Evidence{CountsLinear: true, Figures: r.gather.Figures(), Device: r.mem.Where(r.queue.Dev),
+		DeviceBytes: r.mem.Size}
 	figure := func(name, unit string, v float64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
 	}
@@ -88,6 +89,9 @@ var ProofMetrics = []measure.MetricDoc{
 	{Names: "devmem_memory_bytes devmem_payload_bytes",
 		Units: "bytes", Source: "data path, whole flow",
 		Meaning: "size of the dmabuf; payload received in it"},
+	{Names: measure.MetricAreaDevice, Units: "bytes",
+		Meaning: "size of the payload's memory of this end, where that is on a device such as a GPU (also of zcrx). " +
+			"Its source is the device that was taken: PCI address, distance from the NIC, name"},
 	{Names: "devmem_read_bytes devmem_buffer_bytes devmem_token_batch",
 		Units: "bytes bytes 1", Source: "data path, whole flow",
 		Meaning: "`--read-size`, `--rx-buf-len` and `--token-batch` as they were used"},

@@ -118,10 +118,10 @@ func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error 
 	return s.flow.Send(c, p, m)
 }
 
-// Evidence returns the size of the dmabuf that the payload was in.
+// Evidence returns the size of the dmabuf that the payload was in, and where that is.
 func (s *Sender) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: []stream.Figure{{Name: "devmem_payload_bytes", Unit: "bytes",
-		Value: float64(s.size)}}}
+	return stream.Evidence{Device: s.mem.Where(s.dev), DeviceBytes: s.mem.Size,
+		Figures: []stream.Figure{{Name: "devmem_payload_bytes", Unit: "bytes", Value: float64(s.size)}}}
 }
 
 // Close ends the binding and frees the memory. It comes after the flow's socket

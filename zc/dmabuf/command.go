@@ -10,7 +10,6 @@ import (
 
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/handover"
-	"golang.org/x/sys/unix"
 )
 
 // mostCommand bounds a command, bytes.
@@ -44,7 +43,7 @@ func HandedOver(name string, cmd *exec.Cmd, size int) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{Offset: h.Offset, Size: h.Size, Place: h.Place, Name: h.Name}
+	m := &Memory{Offset: h.Offset, Size: h.Size, Place: strings.ToLower(h.Place), Name: h.Name, maker: cmd.Process.Pid}
 	m.Closes(h.Close)
 	m.keep(h.DMABuf)
 	if err := m.adopt(name); err != nil {
@@ -52,8 +51,8 @@ func HandedOver(name string, cmd *exec.Cmd, size int) (*Memory, error) {
 	}
 	if h.Copier != nil { // the CPU's view, if there is one, need not be what the device has written
 		m.Device = h.Copier
-	} else if err := m.see(); err != nil && !errors.Is(err, unix.ENOMEM) {
-		m.Bytes = nil // the exporter has no view for the CPU
+	} else if err := m.seeIfShown(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), m.Close())
 	}
 	return m, nil
 }

@@ -69,8 +69,8 @@ func (m *Memory) fromNode(node *drmNode, rdev uint64, op string, on remedy.On) e
 		return remedy.Error(remedy.DRMExport, op+": ioctl DRM_IOCTL_PRIME_HANDLE_TO_FD", errno, on)
 	}
 	m.keep(fd)
-	if err := m.see(); err != nil {
-		m.Bytes = nil // its driver has no view for the CPU
+	if err := m.seeIfShown(); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
 	}
 	return nil
 }
@@ -147,8 +147,8 @@ func placeOfDRM(rdev uint64) string {
 
 // Stays checks, after a NIC was bound, that memory of a device still lies there: amdgpu_dma_buf_pin
 // moves it into the host's for a NIC that is attached as net/core/devmem.c does, and the run would
-// be one into the host's memory. The driver tells (Documentation/gpu/drm-usage-stats.rst); one that
-// does not is believed.
+// be one into the host's memory. The driver tells (Documentation/gpu/drm-usage-stats.rst); of one
+// that does not, nothing is claimed.
 func (m *Memory) Stays() error {
 	if m.stays != nil {
 		return m.stays()
@@ -160,7 +160,14 @@ func (m *Memory) Stays() error {
 	if err != nil {
 		return fmt.Errorf("where the memory of %s lies: %w", m.Place, err)
 	}
-	if there, told := onDevice(string(b)); told && there < m.Size {
+	there, told := onDevice(string(b))
+	switch {
+	case !told:
+		return &fault.Error{Op: fmt.Sprintf("nothing tells whether the memory of %s was moved into the host's when "+
+			"the NIC was bound: the driver does not say in /proc/self/fdinfo what lies on the device", m.Place),
+			How: "use a kernel whose driver says so (drm-resident-vram; docs/memory.md), or --area heap for the " +
+				"host's memory"}
+	case there < m.Size:
 		return &fault.Error{Op: fmt.Sprintf(
 			"the memory of %s was moved into the host's when the NIC was bound: %d bytes "+
 				"of %d are on the device", m.Place, there, m.Size),

@@ -5,6 +5,7 @@ package dmabuf
 import (
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/helper"
 	"github.com/zcbench/zcbench/machine/gpu"
@@ -35,6 +36,7 @@ func ofGPU(name string, v gpu.Vendor) Provider {
 					return nil, err
 				}
 			}
+			pci = strings.ToLower(pci) // as the kernel writes it
 			program, err := helper.Open(helper.GPU)
 			if err != nil {
 				return nil, err

@@ -3,6 +3,8 @@
 package dmabuf
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/gpu"
+	"golang.org/x/sys/unix"
 )
 
 // bus is a host with a GPU of each vendor, and nothing else.
@@ -74,6 +77,7 @@ func TestGPUHelper(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]string{"cuda": "/proc/self/fd/4 cuda 0000:41:00.0 said no",
+		"rocm:0000:C1:00.0": "/proc/self/fd/4 rocm 0000:c1:00.0 said no",
 		"rocm:0000:c1:00.0": "/proc/self/fd/4 rocm 0000:c1:00.0 said no"} {
 		_, err := Make(word, 4096)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "exit status 3") ||
@@ -83,30 +87,52 @@ func TestGPUHelper(t *testing.T) {
 	}
 }
 
-// Memory that amdgpu moved to the host when the NIC was bound is no GPU's.
+// Memory that amdgpu moved to the host when the NIC was bound is no GPU's, nor is memory of which
+// nothing tells.
 func TestMovedFromGPU(t *testing.T) {
-	sys := bus(t)
-	const pci = "0000:c1:00.0"
-	uses := func(bytes string) {
-		if err := os.WriteFile(filepath.Join(string(sys), "devices/pci0000:40", pci, "mem_info_gtt_used"), []byte(bytes+"\n"),
-			0o644); err != nil {
+	const pci, size = "0000:c1:00.0", 4 << 20
+	proc := t.TempDir()
+	dir := filepath.Join(proc, "77/fdinfo")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	node := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("pos:\t0\n"+text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m := &Memory{stays: staysOnGPU(sys, pci, 1<<20)}
-	if err := m.Stays(); err != nil {
-		t.Errorf("a driver that does not tell: %v", err)
+	amdgpu := func(at string, kib int) string {
+		return fmt.Sprintf("drm-driver:\tamdgpu\ndrm-pdev:\t%s\ndrm-memory-vram:\t%d KiB\ndrm-memory-gtt: \t99999 KiB\n",
+			at, kib)
 	}
-	uses("4096")
-	m.stays = staysOnGPU(sys, pci, 1<<20)
-	uses("1052671")
-	if err := m.Stays(); err != nil {
-		t.Errorf("a byte less than the memory: %v", err)
+	bound := func() func() error {
+		return staysOnGPU(pci, size, func() (int64, bool) { return onGPU(proc, 77, pci) })
 	}
-	uses("1052672")
-	if err := m.Stays(); err == nil || !strings.Contains(err.Error(), "from 4096 to 1052672 bytes") || fault.Fix(err) == "" {
-		t.Errorf("moved: %v", err)
+	refused := func(how string, stays func() error, want string) {
+		t.Helper()
+		if err := (&Memory{stays: stays}).Stays(); err == nil || !strings.Contains(err.Error(), want) ||
+			fault.Fix(err) == "" {
+			t.Errorf("%s: %v", how, err)
+		}
 	}
+	refused("no node", bound(), "nothing tells")
+	node("5", amdgpu("0000:41:00.0", 1<<20))
+	refused("another GPU's node", bound(), "nothing tells")
+	node("6", "drm-driver:\tamdgpu\ndrm-pdev:\t"+pci+"\n")
+	refused("a node that does not tell", bound(), "nothing tells")
+	node("6", amdgpu(pci, 4095))
+	refused("what is not counted", bound(), "nothing tells")
+	node("6", amdgpu(pci, 4096+64))
+	node("7", amdgpu(pci, 0)) // of another part of the library
+	stays := bound()
+	if err := (&Memory{stays: stays}).Stays(); err != nil {
+		t.Errorf("it stays: %v", err)
+	}
+	node("6", amdgpu(pci, 64))
+	refused("moved", stays, "from 4259840 to 65536 bytes")
+	os.Remove(filepath.Join(dir, "6"))
+	os.Remove(filepath.Join(dir, "7"))
+	refused("the node is gone", stays, "nothing tells")
 	if err := (&Memory{}).Stays(); err != nil {
 		t.Errorf("the host's own memory: %v", err)
 	}
@@ -127,5 +153,46 @@ func TestRefusedWithDistance(t *testing.T) {
 	}
 	if all := m.between(""); all != nil {
 		t.Errorf("of no NIC: %v", all)
+	}
+}
+
+// What device has the memory is told with its name: of the host's memory nothing is.
+func TestWhere(t *testing.T) {
+	bus(t)
+	m := &Memory{Place: "0000:41:00.0", Name: "T1000"}
+	if got := m.Where(nil); got != "0000:41:00.0: T1000" {
+		t.Errorf("%q", got)
+	}
+	if got := m.where("0000:c1:00.0"); got != "0000:41:00.0 below one host bridge (pci0000:40): T1000" {
+		t.Errorf("%q", got)
+	}
+	if got := (&Memory{Name: "udmabuf"}).Where(nil); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Memory that the exporter shows to nobody is had without a view; where there is no room for one,
+// it is not.
+func TestNoView(t *testing.T) {
+	fd, err := unix.MemfdCreate("memory", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Memory{FD: -1, Size: 1 << 50} // more than an address space has
+	m.keep(fd)
+	defer m.Close()
+	if err := m.seeIfShown(); !errors.Is(err, unix.ENOMEM) || fault.Fix(err) == "" || m.Bytes != nil {
+		t.Errorf("%v; fix: %s", err, fault.Fix(err))
+	}
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[1])
+	p := &Memory{Size: 4096}
+	p.keep(pipe[0])
+	defer p.Close()
+	if err := p.seeIfShown(); err != nil || p.Bytes != nil {
+		t.Errorf("what cannot be mapped: %v", err)
 	}
 }

@@ -30,6 +30,7 @@ type Memory struct {
 	Name  string // what people call that device; "": not known
 	Plain bool   // the CPU's view needs no DMA_BUF_IOCTL_SYNC
 
+	maker    int          // the process that made it; 0: this one
 	stays    func() error // tells whether it is still on its device; nil: what made it, node, does
 	closers  []func() error
 	node     *drmNode                              // that it was made by
@@ -170,6 +171,18 @@ func (m *Memory) see() error {
 	}
 	m.Bytes = b
 	m.Closes(func() error { return unix.Munmap(b) })
+	return nil
+}
+
+// seeIfShown maps the dmabuf where its exporter has a view for the CPU. No room for one is no
+// reason to go on without.
+func (m *Memory) seeIfShown() error {
+	err := m.see()
+	if errors.Is(err, unix.ENOMEM) {
+		return &fault.Error{Op: fmt.Sprintf("a view of %d bytes for the CPU", m.Size), Err: err,
+			How: "choose a smaller --area-size, or raise the limits of address space (ulimit -v) and of mappings " +
+				"(sysctl vm.max_map_count)"}
+	}
 	return nil
 }
 

@@ -5,6 +5,8 @@ package zcrx
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -26,7 +28,7 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 	u := &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s: RX queue %d of %s", op.Op, o.Queue, r.queue.Dev.Name),
 		Err: errno, How: op.How}
 	why, fix := r.cause(o, errno)
-	if r.area.Place != "" && (errno == unix.EOPNOTSUPP || errno == unix.EBUSY || why == "") &&
+	if r.area.foreign(o) && (errno == unix.EOPNOTSUPP || errno == unix.EBUSY || why == "") &&
 		nicqueue.ProbeRegister(Mode, r.queue.Dev) == nil { // with the host's memory it goes
 		why, fix = r.area.Refused(r.queue.Dev, "Failed to bind dmabuf")
 	}
@@ -34,6 +36,14 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 		u.Err, u.How = fmt.Errorf("%w (%s): %s", errno, fault.ErrnoName(errno), why), fix
 	}
 	return u
+}
+
+// foreign reports whether the area's exporter may be what refuses: that of a device's memory, or of
+// a dmabuf that is not of the kernel's own kinds, of which long buffers are refused by the NIC.
+func (a *area) foreign(o uring.ZcrxOptions) bool {
+	kind, _, _ := strings.Cut(a.kind, ":")
+	kernels := slices.Contains([]string{dmabuf.Udmabuf, dmabuf.Huge, "heap"}, kind)
+	return a.Place != "" || a.FD >= 0 && o.BufLen == 0 && !kernels
 }
 
 // cause looks at the device for what the kernel checks of such a registration.

@@ -19,7 +19,7 @@ func TestHandsOver(t *testing.T) { labtest.HandsOver(t) }
 // made, by its copies.
 func TestLabMemory(t *testing.T) {
 	labtest.Need(t)
-	intoMemory(t, "heap", labtest.Hands(t))
+	intoMemory(t, "udmabuf", "heap", labtest.Hands(t))
 }
 
 // TestVgemInLab does that with objects of a graphics driver's: mk/lane.sh has the command.

@@ -137,9 +137,12 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 			fmt.Sprintf("%d fragments were returned before --hold was reached: no more than %d can be held",
 				r.stats.early, held.Max))
 	}
+	var d *nic.Device
 	if r.queue != nil {
+		d = r.queue.Dev
 		r.testify(&e, figure, m)
 	}
+	e.Device, e.DeviceBytes = r.area.Where(d), r.area.Size
 	return e
 }
 

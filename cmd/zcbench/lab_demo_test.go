@@ -229,10 +229,21 @@ var unfetched = regexp.MustCompile(`(?m)^zcbench: lab: (download|fetch the QEMU 
 
 // With an unmodified driver of a real NIC, on a device that we model, each run is as expected, but
 // for the long buffers that the driver refuses. The short test makes one run and the control, on
-// the newest kernel.
+// the newest kernel, the long one all on both.
 func TestLabDemoRealDriver(t *testing.T) {
 	needLabHere(t)
-	args := []string{"--nic", "gve-real", "--kernel", "trixie-backports"}
+	kernels := []string{"trixie-backports", "sid"}
+	if !long.Wanted() {
+		kernels = kernels[:1]
+	}
+	for _, kernel := range kernels {
+		t.Run(kernel, func(t *testing.T) { demoOfRealDriver(t, kernel) })
+	}
+}
+
+func demoOfRealDriver(t *testing.T, kernel string) {
+	t.Helper()
+	args := []string{"--nic", "gve-real", "--kernel", kernel}
 	want := []string{"zcrx", "zcrx, wrong queue"}
 	if long.Wanted() {
 		want, _ = bench.ProofWithin(4096)

@@ -132,6 +132,71 @@ func TestLate(t *testing.T) {
 	})
 }
 
+// What is late is told in the order in which it was sent, whichever timer is first.
+func TestLateInOrder(t *testing.T) {
+	const n = 100
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			c, rx, tx := newDriversWith(t, Options{Late: time.Millisecond})
+			rx.configure()
+			tx.configure()
+			rx.createAllRX(1, headerBytes, false)
+			tx.createTX(0)
+			var want, heads []uint16
+			for i := range uint16(n) {
+				tx.send(0, sending{parts: [][]byte{tcp(false, 5000, 1, 10, 0)}, tag: i, event: true})
+				want, heads = append(want, i), append(heads, uint16(tx.tx[0].tail))
+			}
+			run(c)
+			time.Sleep(time.Second)
+			tx.done(0)
+			if q := tx.tx[0]; !slices.Equal(q.tags, want) || !slices.Equal(q.fetchedHeads, heads) {
+				t.Errorf("done: %d, fetched: %d", q.tags, q.fetchedHeads)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Nothing goes by a wire one of whose ends has no link, in either direction. The driver is told that
+// it is gone all the same.
+func TestNoLink(t *testing.T) {
+	c, a, b := newDrivers(t)
+	for _, d := range []*driver{a, b} {
+		d.configure()
+		d.createAllRX(1, headerBytes, false)
+		d.createTX(0)
+		d.post(0, 8)
+	}
+	p := tcp(false, 5000, 1, 10, 0)
+	both := func() (got [2]int) {
+		for _, d := range []*driver{a, b} {
+			d.send(0, sending{parts: [][]byte{p}})
+		}
+		run(c)
+		for i, d := range []*driver{a, b} {
+			d.done(0)
+			got[i] = len(d.receive(0))
+		}
+		return got
+	}
+	for which := range c.fn {
+		c.fn[which].status &^= statusLink
+		if got := both(); got != [2]int{} {
+			t.Errorf("%d has no link: %d packets came", which, got)
+		}
+		c.fn[which].status |= statusLink
+		if got := both(); got != [2]int{1, 1} {
+			t.Errorf("%d has its link again: %d packets came", which, got)
+		}
+	}
+	if len(a.tx[0].tags) != 4 || len(b.tx[0].tags) != 4 {
+		t.Errorf("done: %d and %d packets of 4", len(a.tx[0].tags), len(b.tx[0].tags))
+	}
+}
+
 // The capture has each packet, whole.
 func TestCapture(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.pcap")

@@ -43,6 +43,7 @@ type txQueue struct {
 	mask       uint32
 	head, tail uint32
 	done       done
+	late       []lateDone // in the order of their times
 }
 
 // rxQueue is where packets go: buffers that the driver has given, and a ring in which it is told

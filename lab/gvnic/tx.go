@@ -2,6 +2,11 @@
 
 package gvnic
 
+import (
+	"slices"
+	"time"
+)
+
 // The kinds of transmit descriptors and completions (gve_desc_dqo.h).
 const (
 	descPacket  = 0xc
@@ -25,8 +30,7 @@ type outgoing struct {
 	headers int // as the driver says, where there is an mss
 	sums    bool
 	tag     uint16
-	fetched bool   // the driver wants to be told how far descriptors are fetched
-	next    uint16 // the place of the descriptor after the packet's
+	fetched bool // the driver wants to be told how far descriptors are fetched
 	bad     bool
 }
 
@@ -91,25 +95,42 @@ func (f *Function) send(q *txQueue, out *outgoing) {
 	default:
 		n.Packets++
 		n.Bytes += uint64(len(out.data))
-		if f.status&statusLink != 0 && f.peer.host != nil {
+		if f.status&f.peer.status&statusLink != 0 && f.peer.host != nil {
 			f.peer.receive(&p, out.mss, out.sums)
 		}
 	}
-	done := *out
-	done.next = uint16(q.head)
-	f.card.after(f.card.Late, func() {
-		if f.tx[q.id] == q { // not one that was made since
-			f.sent(q, &done)
-		}
-	})
+	if len(q.late) <= int(q.done.mask) { // else the driver has no room to be told
+		q.late = append(q.late, lateDone{time.Now().Add(f.card.Late), uint16(q.head), out.tag, out.fetched})
+		f.card.after(f.card.Late, func() { f.due(q) })
+	}
+}
+
+// lateDone is of a packet that is gone, of which the driver is to be told at a time.
+type lateDone struct {
+	at        time.Time
+	next, tag uint16
+	fetched   bool
+}
+
+// due tells the driver of all packets whose time has come, in their order: who comes first of
+// several timers is nobody's choice.
+func (f *Function) due(q *txQueue) {
+	if f.tx[q.id] != q {
+		return // it is one that was made since
+	}
+	i, now := 0, time.Now()
+	for ; i < len(q.late) && !q.late[i].at.After(now); i++ {
+		f.sent(q, &q.late[i])
+	}
+	q.late = slices.Delete(q.late, 0, i)
 }
 
 // sent tells the driver of a packet that is gone. The driver sees to it that the ring has room.
-func (f *Function) sent(q *txQueue, out *outgoing) {
-	if out.fetched {
-		f.txDone(q, doneFetched, out.next)
+func (f *Function) sent(q *txQueue, d *lateDone) {
+	if d.fetched {
+		f.txDone(q, doneFetched, d.next)
 	}
-	f.txDone(q, donePacket, out.tag)
+	f.txDone(q, donePacket, d.tag)
 	f.event(q.block)
 }
 

@@ -11,6 +11,10 @@
 
 #define GVE_MIN_TX_RING	256	/* GVE_DEFAULT_MIN_TX_RING_SIZE, gve.h */
 #define GVE_MIN_RX_RING	512	/* GVE_DEFAULT_MIN_RX_RING_SIZE */
+#define GVE_USECS_RX	20	/* GVE_RX_IRQ_RATELIMIT_US_DQO, gve_dqo.h */
+#define GVE_USECS_TX	50	/* GVE_TX_IRQ_RATELIMIT_US_DQO */
+#define GVE_USECS_MAX	8190	/* GVE_MAX_ITR_INTERVAL_DQO */
+#define GVE_MTU_MAX	8896	/* the device's, as lab/gvnic has it */
 #define GVE_TSO_MAX	0x3FFFF	/* GVE_DQO_TX_MAX */
 
 unsigned int sn_carrier_ms = 100;
@@ -39,6 +43,9 @@ static void old_init(struct sn_dev *sn)
 void sn_gve_init(struct sn_dev *sn)
 {
 	sn->rx_buf_len = SZ_4K;
+	sn->rx_usecs = GVE_USECS_RX;
+	sn->tx_usecs = GVE_USECS_TX;
+	sn->netdev->max_mtu = GVE_MTU_MAX;
 	sn->netdev->features |= NETIF_F_GRO_HW;		/* gve_init_priv, gve_main.c:2498 */
 	sn->netdev->features &= ~NETIF_F_NTUPLE;	/* hw_features alone: gve_adminq.c:998 */
 	if (sn_model == SN_GVE_OLD)
@@ -149,6 +156,31 @@ static int set_channels(struct net_device *dev, struct ethtool_channels *c)
 	return err;
 }
 
+/* ---- interrupt moderation ---- */
+
+static int get_coalesce(struct net_device *dev, struct ethtool_coalesce *c,
+			struct kernel_ethtool_coalesce *k, struct netlink_ext_ack *extack)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+
+	c->rx_coalesce_usecs = sn->rx_usecs;
+	c->tx_coalesce_usecs = sn->tx_usecs;
+	return 0;
+}
+
+/* gve_set_coalesce, gve_ethtool.c; nothing here is moderated by it. */
+static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *c,
+			struct kernel_ethtool_coalesce *k, struct netlink_ext_ack *extack)
+{
+	struct sn_dev *sn = netdev_priv(dev);
+
+	if (c->rx_coalesce_usecs > GVE_USECS_MAX || c->tx_coalesce_usecs > GVE_USECS_MAX)
+		return -EINVAL;
+	sn->rx_usecs = c->rx_coalesce_usecs;
+	sn->tx_usecs = c->tx_coalesce_usecs;
+	return 0;
+}
+
 /* ---- ntuple rules ---- */
 
 /*
@@ -194,7 +226,8 @@ static unsigned int rx_napis(const struct sn_dev *sn)
  * gve_rx_queue_stop and gve_rx_queue_start, gve_main.c: to stop or start one queue all must
  * rest, without a carrier (gve_turndown, gve_turnup_and_check_status). The driver has all but
  * that one up again before stop returns, and takes them down again to start it; here they rest
- * from stop to start. Queue 0 cannot be stopped.
+ * from stop to start. Queue 0 cannot be stopped. The queue's own NAPI is removed, and a new one
+ * added (gve_remove_napi, gve_add_napi of gve_utils.c): what was set of it is forgotten.
  */
 int sn_gve_turndown(struct sn_dev *sn, int idx)
 {
@@ -205,14 +238,21 @@ int sn_gve_turndown(struct sn_dev *sn, int idx)
 	sn_link_lose(sn);
 	for (i = 0; i < rx_napis(sn); i++)
 		sn_napi_stop(&sn->nv[i]);
+	sn_napi_del(sn->ch[idx].nv);
+	synchronize_net();
 	return 0;
 }
 
-/* In the order of queues, whose NAPIs have other numbers from then on, that of @idx too. */
-void sn_gve_turnup(struct sn_dev *sn)
+/*
+ * In the order of queues, whose NAPIs have other numbers from then on, that of @nv too. That comes
+ * before all others in the kernel's list, which napi-get as a dump wants sorted
+ * (netif_napi_dev_list_add of net/core/dev.c, netdev_nl_napi_dump_one of netdev-genl.c).
+ */
+void sn_gve_turnup(struct sn_dev *sn, struct sn_napi *nv)
 {
 	unsigned int i;
 
+	sn_napi_add(nv);
 	for (i = 0; i < rx_napis(sn); i++)
 		sn_napi_start(&sn->nv[i]);
 	sn_link_return(sn, 0);
@@ -262,6 +302,9 @@ const struct ethtool_ops *sn_gve_ethtool_ops(void)
 	gve_ops.set_rxfh_fields = NULL;
 	gve_ops.get_pauseparam = NULL;
 	gve_ops.set_pauseparam = NULL;
+	gve_ops.supported_coalesce_params = ETHTOOL_COALESCE_USECS;
+	gve_ops.get_coalesce = get_coalesce;
+	gve_ops.set_coalesce = set_coalesce;
 	gve_ops.get_channels = get_channels;
 	gve_ops.set_channels = set_channels;
 	gve_ops.get_rxfh_indir_size = get_rxfh_indir_size;

@@ -89,8 +89,8 @@ static void set_napi(struct sn_channel *ch, struct napi_struct *napi)
 		netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_TX, napi);
 }
 
-/* NAPI @nv, and the channels that it serves. */
-static void napi_up(struct sn_napi *nv)
+/* A new instance, and who is told of it. */
+void sn_napi_add(struct sn_napi *nv)
 {
 	struct net_device *dev = nv->sn->netdev;
 	struct sn_channel *ch = nv->sn->ch;
@@ -104,6 +104,29 @@ static void napi_up(struct sn_napi *nv)
 		ch[i].nv = nv;
 		set_napi(&ch[i], &nv->napi);
 	}
+}
+
+/* It rests, and is told of no more. Whoever adds it again, or frees it, waits for a grace period. */
+void sn_napi_del(struct sn_napi *nv)
+{
+	struct sn_channel *ch = nv->sn->ch;
+	unsigned int i;
+
+	sn_each_channel(nv, i)
+		set_napi(&ch[i], NULL);
+	__netif_napi_del_locked(&nv->napi);
+}
+
+/* NAPI @nv, and the channels that it serves. */
+static void napi_up(struct sn_napi *nv)
+{
+	struct sn_channel *ch = nv->sn->ch;
+	unsigned int i;
+
+	sn_napi_add(nv);
+	sn_each_channel(nv, i)
+		if (sn_is_gve() && i < nv->sn->netdev->real_num_tx_queues)	/* gve_tx_add_to_block, gve_utils.c */
+			netif_set_xps_queue(nv->sn->netdev, cpumask_of(i % num_online_cpus()), i);
 	sn_napi_start(nv);
 	sn_each_channel(nv, i) {
 		spin_lock_bh(&ch[i].tx.lock);
@@ -121,9 +144,8 @@ static void napi_down(struct sn_napi *nv)
 	sn_each_channel(nv, i) {
 		sn_rx_detach(&ch[i]);
 		sn_tx_flush(&ch[i]);
-		set_napi(&ch[i], NULL);
 	}
-	__netif_napi_del_locked(&nv->napi);
+	sn_napi_del(nv);
 }
 
 /* The engine takes nothing more, and NAPI wakes nobody who would send more. */

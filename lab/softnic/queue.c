@@ -170,7 +170,7 @@ static int queue_start(struct net_device *dev, struct netdev_queue_config *qcfg,
 	ch->rx.mem = *(struct sn_rx_mem *)mem;
 	memset(mem, 0, sizeof(struct sn_rx_mem));
 	if (sn_is_gve())
-		sn_gve_turnup(sn);
+		sn_gve_turnup(sn, ch->nv);
 	else
 		sn_napi_start(ch->nv);
 	return 0;

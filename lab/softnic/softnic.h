@@ -220,6 +220,7 @@ struct sn_dev {
 	bool		pause;
 	u32		rx_ring, tx_ring;
 	u32		rx_mini, rx_jumbo;	/* fbnic's other rings */
+	u32		rx_usecs, tx_usecs;	/* gve's moderation of interrupts, which nothing follows */
 	u32		rx_buf_len;	/* gve's buffers; 0: a page, or as a provider wants */
 	bool		link_lost;	/* gve, ice: until the device is asked for its link again */
 	struct delayed_work link_work;
@@ -257,6 +258,8 @@ struct net_device *sn_netdev_create(struct device *dma, unsigned int port, unsig
 void sn_netdev_destroy(struct net_device *dev);
 int sn_reconfigure(struct sn_dev *sn, unsigned int channels, u32 rx_ring, u32 tx_ring);
 int sn_rebuild(struct sn_dev *sn, unsigned int rxqs, unsigned int txqs, u32 rx_ring, u32 tx_ring);
+void sn_napi_add(struct sn_napi *nv);
+void sn_napi_del(struct sn_napi *nv);
 void sn_link_update(struct sn_dev *sn);
 void sn_link_lose(struct sn_dev *sn);
 void sn_link_return(struct sn_dev *sn, unsigned int after_ms);
@@ -410,7 +413,7 @@ int sn_gve_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 int sn_gve_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc);
 int sn_gve_set_features(struct net_device *dev, netdev_features_t features);
 int sn_gve_turndown(struct sn_dev *sn, int idx);
-void sn_gve_turnup(struct sn_dev *sn);
+void sn_gve_turnup(struct sn_dev *sn, struct sn_napi *nv);
 const struct ethtool_ops *sn_gve_ethtool_ops(void);
 
 /* imitate_virtio.c */

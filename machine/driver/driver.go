@@ -281,8 +281,12 @@ func (d Driver) Resets(setting string) bool {
 // alone all settings that begin with it do.
 func (d Driver) ResetBy() []string { return slices.Clone(d.resets) }
 
+// Restart stands, among the settings that make a driver forget others, for the restart of one queue
+// with other memory: it forgets what is set of that queue.
+const Restart = "queue restart"
+
 // Forgets returns the first words of the settings of queues ("napi") that the driver forgets when
-// a setting is set, even to what it reads already.
+// a setting is set, even to what it reads already, or by a [Restart].
 func (d Driver) Forgets(setting string) []string {
 	if !slices.Contains(d.forgetsBy, setting) {
 		return nil

@@ -40,6 +40,7 @@ var gve = Driver{
 	Interrupts: Interrupts{Unsorted: true},
 	// Its NAPI instances are not registered with a place for their settings (gve_add_napi).
 	// Setting header split or rx-gro-hw opens all queues anew (gve_set_ringparam,
-	// gve_set_features).
-	forgets: []string{"napi"}, forgetsBy: []string{"header-split", "feature rx-gro-hw"},
+	// gve_set_features); a queue that is restarted gets a new one (gve_rx_queue_stop,
+	// gve_rx_queue_start). Seen with gve of 7.2.13.
+	forgets: []string{"napi"}, forgetsBy: []string{"header-split", "feature rx-gro-hw", Restart},
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -239,6 +241,80 @@ func TestLabImitatedNAPI(t *testing.T) {
 			l.Restore(), kept("restored"))
 		return errors.Join(err, napi.Set(old))
 	})
+}
+
+// What somebody has set of the NAPI instance of a queue is so again when a run has had the queue,
+// and when it was killed and restored: gve makes a new instance for a queue that takes memory, and
+// for one that gets its own back.
+func TestLabImitatedNAPITaken(t *testing.T) {
+	needLab(t)
+	if model(t) != "gve" || older(t) {
+		t.Skip("gve alone forgets, and the older one takes no memory")
+	}
+	const queue = 3
+	napi := func(set string) (now string) {
+		inNS(t, guest.NSReceiver, func() error {
+			d, err := nic.Open(guest.Ends[0].Dev)
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			s, err := d.Setting(fmt.Sprintf("napi %d", queue))
+			if err == nil && set != "" {
+				err = s.Set(set)
+			}
+			if err == nil {
+				now, err = s.Get()
+			}
+			return err
+		})
+		return now
+	}
+	old := napi("")
+	defer napi(old)
+	v, err := nic.ParseNAPISettings(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.DeferHardIRQs, v.GROFlushTimeoutNs = 3, 40000
+	want := napi(v.String())
+	args := slices.Concat(plain, []string{"--queue", fmt.Sprint(queue)})
+	if out, err := run(t, args...); !worked(out, err) {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	if now := napi(""); now != want {
+		t.Errorf("after a run: %s, want %s", now, want)
+	}
+	taken := func() (is bool) {
+		inNS(t, guest.NSReceiver, func() error {
+			d, err := nic.Open(guest.Ends[0].Dev)
+			if err != nil {
+				return err
+			}
+			defer d.Close()
+			q, err := d.Queue(queue)
+			is = q.Provider != nic.ProviderNone
+			return err
+		})
+		return is
+	}
+	r := startVictim(t, args)
+	for !taken() {
+		if r.ended(t, 20*time.Millisecond) {
+			t.Fatalf("it ended, and the queue was never taken: %s", r.said.String())
+		}
+	}
+	kill(t, r.cmd.Process.Pid, children(r.cmd.Process.Pid), "all", false, r.done, &r.said)
+	await.Until(t, "the queue is free", func() bool { return !taken() })
+	if now := napi(""); now == want {
+		t.Error("the driver did not forget it: this tests nothing")
+	}
+	if out, err := run(t, "restore"); err != nil || strings.Contains(out, "something else has set") {
+		t.Errorf("restore: %v\n%s", err, out)
+	}
+	if now := napi(""); now != want {
+		t.Errorf("after a kill and restore: %s, want %s", now, want)
+	}
 }
 
 // A rule that somebody has made for the flow stays as it is, also where it does what ours would;

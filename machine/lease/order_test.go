@@ -53,6 +53,28 @@ func TestIonicCoalescing(t *testing.T) {
 	}
 }
 
+// gve's device has a default RSS table as any other: it does not follow the number of queues. A
+// lease that changes that makes a new one, when it sets it and when it restores it.
+func TestDefaultTableFollows(t *testing.T) {
+	m := newMachine()
+	m.values["channels"], m.values["rss"] = "4", "default"
+	l := m.lease(t)
+	m.after["channels"] = func(m *machine) { m.values["rss"] = "of other queues" }
+	for range 2 {
+		if err := l.Apply(Want{"eth0", "channels", "3"}); err != nil || m.values["rss"] != "default" {
+			t.Fatalf("%v, %v", err, m.values)
+		}
+		if err := l.Restore(); err != nil || m.values["channels"] != "4" || m.values["rss"] != "default" {
+			t.Fatalf("%v, %v", err, m.values)
+		}
+	}
+	m.values["rss"] = "0 1"
+	m.after["channels"] = nil
+	if err := errors.Join(l.Apply(Want{"eth0", "channels", "3"}), l.Restore()); err != nil || m.values["rss"] != "0 1" {
+		t.Errorf("%v, %v", err, m.values)
+	}
+}
+
 // ice changes no queues while there is a rule: a lease of both sets its queues first, and gives
 // them back last.
 func TestIceChannels(t *testing.T) {

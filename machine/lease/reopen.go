@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/machine/driver"
+	"github.com/zcbench/zcbench/machine/nic"
 )
 
 // Some drivers (gve) open all queues anew for what others do without, and much of it shows only
@@ -46,10 +47,13 @@ func reopens(name string) bool {
 }
 
 // renew sets again what a driver forgot of NAPI while steps were set: others may have set it
-// for the run that the lease is for. What cannot be is told by who looks.
+// for the run that the lease is for. A default RSS table it makes anew where that did not follow
+// the number of queues: gve leaves it to the device, which has what ethtool set as any other table
+// (gve_set_channels of gve_ethtool.c). What cannot be is told by who looks.
 func (l *Lease) renew() {
 	for _, s := range l.journal.Steps {
-		if !s.Keep || s.state != "" || !strings.HasPrefix(s.Name, "napi ") {
+		table := s.Name == "rss" && s.Before == nic.RSSDefault && s.became == ""
+		if !s.Keep || s.state != "" || !table && !strings.HasPrefix(s.Name, "napi ") {
 			continue
 		}
 		set, err := l.where.setting(s)
@@ -60,6 +64,22 @@ func (l *Lease) renew() {
 			_ = set.Set(s.Before)
 		}
 	}
+}
+
+// renewed reports whether a setting of NAPI reads as that of a new instance, where the driver makes
+// one for a queue that takes memory over, and for one that gets its own back: nobody has set that. It
+// happens when a process that had the queue dies, too.
+func (p *places) renewed(s step, now string) bool {
+	if p.fake != nil || !strings.HasPrefix(s.Name, "napi ") {
+		return false
+	}
+	d, err := p.device(s.Dev)
+	if err != nil {
+		return false
+	}
+	drv, _ := d.Driver() // one without a name forgets nothing that is known
+	v, err := nic.ParseNAPISettings(now)
+	return err == nil && slices.Contains(drv.Ways().Forgets(driver.Restart), "napi") && d.FreshNAPI(v)
 }
 
 // settle waits for the links of interfaces that lost them while they were restored, so

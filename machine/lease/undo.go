@@ -213,6 +213,7 @@ func (u *undoing) look(i int) *StepReport {
 	if s.Keep {
 		ours = s.became == "" || r.Now == s.became
 	}
+	ours = ours || err == nil && u.where.renewed(s, r.Now)
 	switch {
 	case errors.Is(err, errGone):
 		r.Result = gone

@@ -51,7 +51,7 @@ func facts() map[remedy.Fact]func(*Device, attempt) (words string, holds bool) {
 		},
 		remedy.RSSSet: func(d *Device, _ attempt) (string, bool) {
 			text, err := d.rssText()
-			return "", err == nil && text != rssDefault
+			return "", err == nil && text != RSSDefault
 		},
 		remedy.RulesSet: (*Device).rulesInTheWay,
 		remedy.ProviderSet: func(d *Device, _ attempt) (string, bool) {

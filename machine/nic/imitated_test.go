@@ -300,6 +300,33 @@ func TestLabImitatedRXBufLen(t *testing.T) {
 	})
 }
 
+// The moderation of gve's interrupts is set up to a bound, and its MTU up to the device's.
+func TestLabImitatedBounds(t *testing.T) {
+	inLab(t, func(t *testing.T, d *Device) {
+		if model(t, d) != "gve" {
+			return
+		}
+		for _, c := range []struct{ name, good, bad string }{{"coalesce rx-usecs", "8190", "8191"},
+			{"coalesce tx-usecs", "0", "8191"}, {"mtu", "8896", "8897"}} {
+			if err := changeAndBack(d, c.name, c.good); err != nil {
+				t.Errorf("%s to %s: %v", c.name, c.good, err)
+			}
+			if err := changeAndBack(d, c.name, c.bad); !errors.Is(err, unix.EINVAL) {
+				t.Errorf("%s to %s: %v", c.name, c.bad, err)
+			}
+		}
+		for name, want := range map[string]string{"coalesce rx-usecs": "20", "coalesce tx-usecs": "50"} {
+			s, err := d.Setting(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now, err := s.Get(); now != want || err != nil {
+				t.Errorf("%s: %s, %v", name, now, err)
+			}
+		}
+	})
+}
+
 // A threshold is not named where there is none: the driver refuses the word.
 func TestLabImitatedSplitCommand(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {

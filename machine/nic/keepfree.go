@@ -42,7 +42,7 @@ func (d *Device) TableWithout(out ...int) (string, error) {
 	}
 	table := without(before, out, n)
 	if isDefault(table, n) {
-		return rssDefault, nil
+		return RSSDefault, nil
 	}
 	return tableText(table), nil
 }

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/internal/tape"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +65,16 @@ func ParseNAPISettings(text string) (s NAPISettings, err error) {
 	return s, nil
 }
 
+// FreshNAPI reports whether settings are those with which an instance of the device begins
+// (netif_napi_add_weight_locked of net/core/dev.c, Linux 7.2); whether it has a thread is not looked
+// at.
+func (d *Device) FreshNAPI(s NAPISettings) bool {
+	deferred, derr := d.SysFile("napi_defer_hard_irqs")
+	flush, ferr := d.SysFile("gro_flush_timeout")
+	return derr == nil && ferr == nil && s.IRQSuspendNs == 0 && deferred == strconv.Itoa(s.DeferHardIRQs) &&
+		flush == strconv.FormatInt(s.GROFlushTimeoutNs, 10)
+}
+
 func threadedNumber(s string) int {
 	for i, t := range threading {
 		if t == s {
@@ -99,7 +112,11 @@ func (d *Device) NAPIs() ([]NAPI, error) {
 // that number; "": none has it now.
 func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
 	op := fmt.Sprintf("find the interface of NAPI %d", napi)
-	if d.ways().Unsorted {
+	unsorted, err := d.anyUnsorted()
+	if err != nil {
+		return "", err
+	}
+	if unsorted { // of all interfaces that a list of all would be of
 		n, ok, err := d.napi(op, napi)
 		if !ok || err != nil {
 			return "", err
@@ -123,6 +140,22 @@ func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
 		return l.Name, err
 	}
 	return "", nil
+}
+
+// anyUnsorted reports whether an interface of the device's network namespace has a driver whose
+// instances are in no order.
+func (d *Device) anyUnsorted() (bool, error) {
+	drivers, err := tape.Ask("drivers of all interfaces", func() (names []string, err error) {
+		links, err := d.route.Links()
+		for _, l := range links {
+			if i, err := unix.IoctlGetEthtoolDrvinfo(d.ioctlFD, l.Name); err == nil { // else it has none, or is gone
+				names = append(names, unix.ByteSliceToString(i.Driver[:]))
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names), err
+	})
+	return slices.ContainsFunc(drivers, func(name string) bool { return driver.Of(name).Unsorted }), err
 }
 
 // napi reads one instance of the device's network namespace (before 6.12.10, of any); ok is false

@@ -120,7 +120,7 @@ func (d *Device) rssSetting(s *setting.Setting) {
 	s.Get, s.Set, s.Canon = d.rssText, d.setRSSText, canonicalTable
 	s.Follows = func(text, now string) bool {
 		table, err := parseTable(text)
-		if now != rssDefault || err != nil {
+		if now != RSSDefault || err != nil {
 			return false
 		}
 		queues, err := d.Queues()
@@ -131,7 +131,7 @@ func (d *Device) rssSetting(s *setting.Setting) {
 // canonicalTable writes a table with one space between its entries. Whether it is
 // the default one depends on the number of queues when it is set.
 func canonicalTable(v string) (string, error) {
-	if v == rssDefault {
+	if v == RSSDefault {
 		return v, nil
 	}
 	table, err := parseTable(v)
@@ -150,19 +150,20 @@ func (d *Device) rssText() (string, error) {
 		return "", err
 	}
 	if isDefault(table, len(queues)) {
-		return rssDefault, nil
+		return RSSDefault, nil
 	}
 	return tableText(table), nil
 }
 
-const rssDefault = "default"
+// RSSDefault is the text of a table that follows the number of queues.
+const RSSDefault = "default"
 
 func tableText(table []uint32) string {
 	return strings.Trim(fmt.Sprint(table), "[]")
 }
 
 func (d *Device) setRSSText(v string) error {
-	if v == rssDefault {
+	if v == RSSDefault {
 		return d.SetIndirection(nil)
 	}
 	table, err := parseTable(v)

@@ -94,6 +94,7 @@ func (k *kernel) replay(t *testing.T, f func(*nic.Device)) {
 	ask("queue-get", attrs(t, func(ae *netlink.AttributeEncoder) { ae.Uint32(2, faked) }), queues)
 	ask("page-pool-get", nil, pools)
 	ask("", nil, stats) // page-pool-stats-get, which no record has
+	say("drivers of all interfaces", []string{"bnxt_en", "mlx5_core"})
 	ask("napi-get", nil, napis)
 	for index, name := range map[int]string{1: "eth1", faked: "eth0"} {
 		head := make(tape.Bytes, unix.SizeofIfInfomsg)

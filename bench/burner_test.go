@@ -123,8 +123,8 @@ func threadNs() int64 {
 func (b *burner) Close() error { return b.buf.Close() }
 
 // What it burns is what it was told to, by its thread's own clock. Others that use the CPU make its
-// caches cold, and reading the clock slower than it was found to be: that only adds, so the least of
-// some tries counts.
+// caches cold, and reading the clock slower than it was found to be: that only adds, so the least
+// of some tries counts.
 func TestBurnerBurns(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

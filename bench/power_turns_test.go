@@ -72,8 +72,8 @@ func TestPowerGuardInTurns(t *testing.T) {
 	}
 }
 
-// What auto found and is too slow for turns is left out, and said; what was named is refused, and so
-// is auto where nothing else is there.
+// What auto found and is too slow for turns is left out, and said; what was named is refused, and
+// so is auto where nothing else is there.
 func TestAutoLeavesSlowSourcesOut(t *testing.T) {
 	fast := wire.PowerSource{Name: "rapl", PeriodNs: int64(time.Millisecond)}
 	slow := wire.PowerSource{Name: "hwmon", PeriodNs: int64(time.Second)}

@@ -14,8 +14,8 @@ import (
 
 // What probes see in a cell's turns is in that cell's record alone: a receiver by io_uring makes
 // other system calls than one by recv beside it, whose thread signals wake in its turns; packets
-// are as many as the kernel's own counters have in these turns, and samples are of the same share of
-// each cell's busy time.
+// are as many as the kernel's own counters have in these turns, and samples are of the same share
+// of each cell's busy time.
 func TestIntegrationTurnsProbes(t *testing.T) {
 	kind.Timed(t)
 	r := newRig(t)

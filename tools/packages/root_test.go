@@ -163,7 +163,7 @@ func TestIntegrationMinimalRoot(t *testing.T) {
 		"--gate foreign_cores=off --gate replace=0 >/run/said 2>&1; "+
 		"do cat /run/said; grep -q -e 'its edges ' -e 'no payload was transferred in the window' /run/said; "+
 		"n=$((n + 1)); [ $n -lt 20 ]; rm -rf /run/demo; done; "+
-		"cat /run/said; ls /run/demo; zcbench restore", `(?m)^tcp +sendfile +\d`, `report\.html`)
+		"cat /run/said; ls /run/demo; zcbench restore", `(?m)^tcp/sendfile +\d`, `report\.html`)
 	do(2*time.Minute, "ls /etc/udev/rules.d /usr/lib/udev /etc/sysctl.d /usr/lib/sysctl.d /etc/systemd "+
 		"2>/dev/null | grep -i zcbench || echo nothing is set up", "nothing is set up")
 	do(2*time.Minute, "apt-get purge -y zcbench; dpkg --audit")

@@ -17,6 +17,10 @@ import (
 const handsOver = "DMABUF_TEST_HANDS_OVER"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(saysNo) != "" {
+		fmt.Fprintln(os.Stderr, strings.Join(os.Args, " "), "said no")
+		os.Exit(3)
+	}
 	if what := os.Getenv(handsOver); what != "" {
 		err := handover.Serve(handover.FD, func(size int64) (*handover.Offer, error) { return offered(what, size) })
 		if err != nil {

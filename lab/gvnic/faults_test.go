@@ -160,8 +160,8 @@ func TestLateInOrder(t *testing.T) {
 	}
 }
 
-// Nothing goes by a wire one of whose ends has no link, in either direction. The driver is told that
-// it is gone all the same.
+// Nothing goes by a wire one of whose ends has no link, in either direction. The driver is told
+// that it is gone all the same.
 func TestNoLink(t *testing.T) {
 	c, a, b := newDrivers(t)
 	for _, d := range []*driver{a, b} {

@@ -106,7 +106,7 @@ void sn_napi_add(struct sn_napi *nv)
 	}
 }
 
-/* It rests, and is told of no more. Whoever adds it again, or frees it, waits for a grace period. */
+/* It rests, and is told of no more. Who adds it again, or frees it, waits for a grace period. */
 void sn_napi_del(struct sn_napi *nv)
 {
 	struct sn_channel *ch = nv->sn->ch;

@@ -67,8 +67,8 @@ func (l *Lease) renew() {
 }
 
 // renewed reports whether a setting of NAPI reads as that of a new instance, where the driver makes
-// one for a queue that takes memory over, and for one that gets its own back: nobody has set that. It
-// happens when a process that had the queue dies, too.
+// one for a queue that takes memory over, and for one that gets its own back: nobody has set that.
+// It happens when a process that had the queue dies, too.
 func (p *places) renewed(s step, now string) bool {
 	if p.fake != nil || !strings.HasPrefix(s.Name, "napi ") {
 		return false

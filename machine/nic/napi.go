@@ -66,8 +66,8 @@ func ParseNAPISettings(text string) (s NAPISettings, err error) {
 }
 
 // FreshNAPI reports whether settings are those with which an instance of the device begins
-// (netif_napi_add_weight_locked of net/core/dev.c, Linux 7.2); whether it has a thread is not looked
-// at.
+// (netif_napi_add_weight_locked of net/core/dev.c, Linux 7.2); whether it has a thread is not
+// looked at.
 func (d *Device) FreshNAPI(s NAPISettings) bool {
 	deferred, derr := d.SysFile("napi_defer_hard_irqs")
 	flush, ferr := d.SysFile("gro_flush_timeout")

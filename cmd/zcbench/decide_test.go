@@ -88,6 +88,7 @@ func TestIntegrationDemoInTurns(t *testing.T) {
 
 // Cells with probes take turns as others do, and each record has what its own turns had.
 func TestIntegrationDemoProbesInTurns(t *testing.T) {
+	kind.Timed(t) // what other tests take of the CPUs can spoil the calibration
 	needRoot(t)
 	out := filepath.Join(t.TempDir(), "out")
 	p := built.Start(t, "zcbench", "demo", "--out", out, "--rx", "tcp,uring", "--repetitions", "1",

@@ -38,7 +38,7 @@ func probe(tx bool) error {
 	if err := nic.CanBind(tx); err != nil {
 		return nicqueue.Unsupported(Mode, err)
 	}
-	mem, err := dmabuf.NewUdmabuf(os.Getpagesize())
+	mem, err := page()
 	if err != nil {
 		return nicqueue.Unsupported(Mode, err)
 	}
@@ -116,9 +116,22 @@ func ProbeSendDevice(dev string) error {
 	})
 }
 
+// page makes a page of memory: a udmabuf, as runs have by default, or of the kernel's heap where
+// there is no udmabuf, so that a run with another area is not refused for want of it.
+func page() (*dmabuf.Memory, error) {
+	mem, err := dmabuf.NewUdmabuf(os.Getpagesize())
+	if err == nil {
+		return mem, nil
+	}
+	if other, herr := dmabuf.Make("heap", os.Getpagesize()); herr == nil {
+		return other, nil
+	}
+	return nil, err
+}
+
 // onPage runs f with a page of memory.
 func onPage(f func(*dmabuf.Memory) error) error {
-	mem, err := dmabuf.NewUdmabuf(os.Getpagesize())
+	mem, err := page()
 	if err != nil {
 		return nicqueue.Unsupported(Mode, err)
 	}

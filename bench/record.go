@@ -117,7 +117,8 @@ func (r *Runner) threadCPUs(role stream.Role, cell plan.Cell) (out []int) {
 func dropCPU(h *results.Host) {
 	h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyCores, h.IOWaitCores, h.StatCoverage = nil, nil, nil, nil,
 		nil, nil
-	h.CPUBusyU, h.CPUPollerCores, h.CyclesPerByte = nil, nil, nil
+	h.CPUBusyU, h.CPUPollerCores = nil, nil
+	h.CyclesPerByte, h.InstructionsPerKB, h.IPC, h.LLCMissesPerKB = nil, nil, nil, nil
 	if h.Probes != nil {
 		h.Probes.Profile = nil
 	}

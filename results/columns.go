@@ -163,7 +163,12 @@ var columns = withOptions(slices.Concat([]column{
 	tripColumns(), []column{chosen("generator_cpus"), chosen("rr_timeout_us"), chosen("path"),
 		foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
 		textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass }), chosen("turn"),
-		foundCol("start", func(r *row) *int { return &r.rec.Start }), turnsCol(), chosen("tx_area")}))
+		foundCol("start", func(r *row) *int { return &r.rec.Start }), turnsCol(), chosen("tx_area"),
+		floatCol("instructions_per_kb", func(r *row) **float64 { return &r.host.InstructionsPerKB }),
+		floatCol("ipc", func(r *row) **float64 { return &r.host.IPC }),
+		floatCol("llc_misses_per_kb", func(r *row) **float64 { return &r.host.LLCMissesPerKB }),
+		floatCol("dram_bytes_per_byte", func(r *row) **float64 { return &r.host.DRAMPerByte }),
+		floatCol("mbm_bytes_per_byte", func(r *row) **float64 { return &r.host.MBMPerByte })}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

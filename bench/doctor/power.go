@@ -35,34 +35,32 @@ func powerCheck(f power.Found) wire.Check {
 	return c
 }
 
-// pmuChecks checks the processor's counters.
-func pmuChecks() []wire.Check {
-	p := counter.OpenPMU(counter.FS{}, []int{0})
-	defer p.Close()
-	var out []wire.Check
-	for _, x := range []struct{ name, event, needed string }{
-		{"perf cycles", "cycles", "a PMU, for cycles per byte"},
-		{"perf aperf/mperf", "aperf", "the msr PMU, for the frequency under load"},
-	} {
-		c := wire.Check{Name: x.name, Status: "ok", Found: "counts", Needed: x.needed}
-		if why := p.Missing[x.event]; why != "" {
-			c.Status, c.Found = "lacking", why
-		}
-		out = append(out, c)
-	}
-	return append(out, dramCheck(counter.FS{}))
-}
+// pmuChecks checks the counters of processor and memory controllers, as a run on CPU 0 has them.
+func pmuChecks() []wire.Check { return hardwareChecks(counter.FS{}) }
 
-// dramCheck checks the memory controllers' counters.
-func dramCheck(fs counter.FS) wire.Check {
-	d := counter.OpenDRAM(fs)
-	defer d.Close()
-	c := wire.Check{Name: "perf DRAM", Status: "ok", Found: "counts",
-		Needed: "PMUs of the memory controllers, for bytes of DRAM"}
-	if d.Missing != "" {
-		c.Status, c.Found = "lacking", d.Missing
+func hardwareChecks(fs counter.FS) []wire.Check {
+	h := counter.OpenHardware(fs, []int{0})
+	defer h.Close()
+	check := func(name, found, missing, fix, needed string) wire.Check {
+		if missing != "" {
+			return wire.Check{Name: name, Status: "lacking", Found: missing, Needed: needed, Fix: fix}
+		}
+		return wire.Check{Name: name, Status: "ok", Found: found, Needed: needed}
 	}
-	return c
+	misses, by := h.PMU.Missing["llc_misses"], "counts"
+	if misses != "" && h.L3.Missing == "" {
+		misses, by = "", "counts (amd_l3), of all CPUs that share the L3 cache"
+	}
+	return []wire.Check{
+		check("perf cycles", "counts", h.PMU.Missing["cycles"], "", "a PMU, for cycles per byte"),
+		check("perf instructions", "counts", h.PMU.Missing["instructions"], "",
+			"a PMU, for instructions per kB and per cycle"),
+		check("perf LLC misses", by, misses, "", "a PMU of the last-level cache, for its misses per kB"),
+		check("perf aperf/mperf", "counts", h.PMU.Missing["aperf"], "", "the msr PMU, for the frequency under load"),
+		check("perf DRAM", "counts", h.DRAM.Missing, "", "PMUs of the memory controllers, for bytes of DRAM"),
+		check("resctrl MBM", "counts, of "+h.MBM.Of(), h.MBM.Missing, h.MBM.Fix,
+			"memory bandwidth monitoring, for bytes between caches and memory"),
+	}
 }
 
 // idleChecks checks what the kernel counts of idling and of heat.

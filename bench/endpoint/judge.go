@@ -5,7 +5,6 @@ package endpoint
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -203,10 +202,7 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	}
 	r.fillTrips(h, w)
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
-	if ms := cyclesPerByte(h.Metrics, w.Bytes); ms != nil {
-		h.CyclesPerByte = &ms[0].Value
-		h.Metrics = append(h.Metrics, ms...)
-	}
+	fillHardware(h, w.Bytes)
 	r.fillNodes(h)
 	h.Metrics = append(h.Metrics, r.end.figures()...)
 	h.Metrics = append(h.Metrics, r.end.queueShares()...)
@@ -226,17 +222,6 @@ func (r *run) fillNodes(h *results.Host) {
 	}
 	ms, _ := memoryNodes(all, -1, t)
 	h.Metrics = append(h.Metrics, ms...)
-}
-
-// cyclesPerByte divides the processor's cycles by bytes; it returns nothing where they were not
-// counted.
-func cyclesPerByte(ms []measure.Metric, bytes uint64) []measure.Metric {
-	i := slices.IndexFunc(ms, func(m measure.Metric) bool { return m.Name == "pmu_cycles" })
-	if i < 0 || bytes == 0 {
-		return nil
-	}
-	return []measure.Metric{{Name: "cycles_per_byte", Unit: "1/byte", Value: ms[i].Value / float64(bytes),
-		Source: ms[i].Source, Quality: ms[i].Quality}}
 }
 
 // flowMetrics builds the metrics of the data path's own counters over the window.

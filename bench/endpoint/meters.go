@@ -17,8 +17,7 @@ import (
 // polls, of the interface and the sockets. They are opened with the end, before the run's time
 // begins: a slow machine takes a second for them, which the ramp-up may not have.
 type meters struct {
-	pmu      *counter.PMU
-	dram     *counter.DRAM
+	hardware *counter.Hardware
 	groups   *cgroup.Groups   // nil: nobody says which they are
 	pollers  *counter.Pollers // nil: nothing polls for the flows
 	polledBy NAPIThreads
@@ -32,9 +31,8 @@ type meters struct {
 // gives these other NAPI instances.
 func openMeters(s wire.EndSpec) (m meters) {
 	m.openPollers(s)
+	m.hardware = hardware.open(s.MeasureCPUs)
 	if !s.Shares { // in turns nobody reads these
-		m.pmu = counter.OpenPMU(counter.FS{}, s.MeasureCPUs)
-		m.dram = counter.OpenDRAM(counter.FS{})
 		m.openGroups()
 	}
 	m.openTasks(s)
@@ -55,8 +53,7 @@ func (m *meters) fitTurns(s wire.EndSpec) error {
 }
 
 func (m *meters) close() {
-	m.pmu.Close()
-	m.dram.Close()
+	hardware.close(m.hardware)
 	m.groups.Close()
 	m.pollers.Close()
 	m.closeTasks()

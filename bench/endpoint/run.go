@@ -242,7 +242,7 @@ func (r *run) flowError() error {
 func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.streams(),
 		Sends:   r.end.spec.Role == stream.TX,
-		Threads: r.end.threads(), End: end, PMU: r.pmu, DRAM: r.dram, Pollers: r.pollers, Groups: r.groups,
+		Threads: r.end.threads(), End: end, Hardware: r.hardware, Pollers: r.pollers, Groups: r.groups,
 		Tasks: r.taskReader()}
 	if r.turns != nil {
 		return r.turns.take(e, cfg)

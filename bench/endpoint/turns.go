@@ -75,7 +75,7 @@ func (r *run) startTurns(ctx context.Context) {
 	}
 	r.end.probes.flows(tids)
 	c := counter.TurnConfig{Threads: tids, CPUs: r.end.spec.MeasureCPUs, Tasks: r.turnTasks(),
-		Within: wire.TurnReads / 2}
+		Within: wire.TurnReads / 2, Hardware: r.hardware}
 	if t.ofTurns = countsNow(r.end.spec.Dev, r.tally.Device()); t.ofTurns {
 		c.Dev = r.end.spec.Dev
 	}
@@ -369,7 +369,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 		t.ofWholeTurns(t.run.end.spec.Cell.PaceBitsPS)
 	}
 	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
-		OfFlow: true, Dev: cfg.Dev, DevOfAll: cfg.Dev != "" && !t.ofTurns}
+		OfFlow: true, Hardware: cfg.Hardware, Dev: cfg.Dev, DevOfAll: cfg.Dev != "" && !t.ofTurns}
 	e.flows, e.times, e.atNs = t.run.end.counters(), t.run.end.times(), monotonic()
 	e.host, err = counter.Take(own)
 	e.taken = err == nil

@@ -201,6 +201,11 @@ func checkHost(h *results.Host) error {
 		{"cpu_temp_c", h.CPUTempC, -273.15, 1e4},
 		{"flow_mhz", h.FlowMHz, 1, 1e6},
 		{"cycles_per_byte", h.CyclesPerByte, 0, 1e9},
+		{"instructions_per_kb", h.InstructionsPerKB, 0, 1e12},
+		{"ipc", h.IPC, 0, 1e3},
+		{"llc_misses_per_kb", h.LLCMissesPerKB, 0, 1e12},
+		{"dram_bytes_per_byte", h.DRAMPerByte, 0, 1e12},
+		{"mbm_bytes_per_byte", h.MBMPerByte, 0, 1e12},
 		{"packets_per_s", h.PacketsPerS, 0, mostPackets},
 	} {
 		if x.v != nil && !(*x.v >= x.least && *x.v <= x.most) {

@@ -200,7 +200,7 @@ func (f *profileFlags) take(ctx context.Context, o perf.Options, names *symbol.N
 type busyReading struct {
 	atNs  int64
 	cpus  counter.CPUSnapshot
-	pmu   counter.PMUCounts
+	pmu   counter.EventCounts
 	clock int64
 	ended bool
 }

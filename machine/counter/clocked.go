@@ -32,7 +32,7 @@ func (c Change) FlowMHz(cpus []int) *float64 {
 
 // MHz computes how fast the CPUs ran while they were not idle, between two readings wallS seconds
 // apart; nil where it is not known of all of them.
-func (p *PMU) MHz(before, after PMUCounts, wallS float64) *float64 {
+func (p *PMU) MHz(before, after EventCounts, wallS float64) *float64 {
 	return Change{clocks: clocksOf(p.cpus, before, after, wallS)}.FlowMHz(p.cpus)
 }
 
@@ -44,7 +44,7 @@ type cpuClock struct {
 }
 
 // clocksOf computes the clocks of the CPUs of which all three counters are known.
-func clocksOf(cpus []int, b, a PMUCounts, wall float64) (out []cpuClock) {
+func clocksOf(cpus []int, b, a EventCounts, wall float64) (out []cpuClock) {
 	if wall <= 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func clocksOf(cpus []int, b, a PMUCounts, wall float64) (out []cpuClock) {
 
 // pmuGrowth computes by how much counter name of the CPU at index i grew, and the share of the time
 // that it counted; false: it is not known.
-func pmuGrowth(b, a PMUCounts, name string, i int) (grown, share float64, ok bool) {
+func pmuGrowth(b, a EventCounts, name string, i int) (grown, share float64, ok bool) {
 	if len(a[name]) <= i || len(b[name]) <= i {
 		return 0, 0, false
 	}

@@ -9,8 +9,8 @@ import (
 
 // fortyEight are the clocks of a host over a second: a TSC of 2 GHz, CPU slow at 1 GHz, the
 // others at 3 GHz; each but the flow's two idle for nine tenths.
-func fortyEight(slow int) ([]int, PMUCounts, PMUCounts) {
-	b, a := PMUCounts{}, PMUCounts{}
+func fortyEight(slow int) ([]int, EventCounts, EventCounts) {
+	b, a := EventCounts{}, EventCounts{}
 	var cpus []int
 	for c := range 48 {
 		cpus = append(cpus, c)
@@ -51,8 +51,8 @@ func TestFlowMHzUnknown(t *testing.T) {
 	cpus, b, a := fortyEight(7)
 	for name, c := range map[string]Change{
 		"no counter": {},
-		"no MPERF":   {clocks: clocksOf(cpus, b, PMUCounts{pmuAPERF: a[pmuAPERF], pmuTSC: a[pmuTSC]}, 1)},
-		"never awake": {clocks: clocksOf(cpus, b, PMUCounts{pmuAPERF: b[pmuAPERF], pmuMPERF: b[pmuMPERF],
+		"no MPERF":   {clocks: clocksOf(cpus, b, EventCounts{pmuAPERF: a[pmuAPERF], pmuTSC: a[pmuTSC]}, 1)},
+		"never awake": {clocks: clocksOf(cpus, b, EventCounts{pmuAPERF: b[pmuAPERF], pmuMPERF: b[pmuMPERF],
 			pmuTSC: a[pmuTSC]}, 1)},
 		"no time":         {clocks: clocksOf(cpus, b, a, 0)},
 		"counters reset":  {clocks: clocksOf(cpus, a, b, 1)},

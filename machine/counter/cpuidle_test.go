@@ -164,10 +164,10 @@ func TestPMU(t *testing.T) {
 
 func TestPMUFigures(t *testing.T) {
 	var r rows
-	r.pmu([]int{4, 5}, PMUCounts{"cycles": alwaysCounted(0, 0, 100), "aperf": alwaysCounted(0, 0, 0),
+	r.pmu([]int{4, 5}, EventCounts{"cycles": alwaysCounted(0, 0, 100), "aperf": alwaysCounted(0, 0, 0),
 		"mperf": alwaysCounted(0, 0, 0), "tsc": alwaysCounted(0, 0, 0)},
-		PMUCounts{"cycles": alwaysCounted(1e9, 3e9, 1e9+100), "aperf": alwaysCounted(1e9, 3e9, 1e9),
-			"mperf": alwaysCounted(1e9, 2e9, 1e9), "tsc": alwaysCounted(1e9, 2e9, 2e9)}, 1)
+		EventCounts{"cycles": alwaysCounted(1e9, 3e9, 1e9+100), "aperf": alwaysCounted(1e9, 3e9, 1e9),
+			"mperf": alwaysCounted(1e9, 2e9, 1e9), "tsc": alwaysCounted(1e9, 2e9, 2e9)}, 1, "")
 	want := map[string]float64{"pmu_cpu4_cycles_per_s": 3e9, "pmu_cpu5_cycles_per_s": 1e9, "pmu_cycles": 4e9,
 		"pmu_cpu4_ghz": 3, "pmu_cpu5_ghz": 2, "pmu_ghz": 4. / 3 * 2}
 	for _, m := range r.out {
@@ -181,7 +181,7 @@ func TestPMUFigures(t *testing.T) {
 		t.Errorf("missing: %v", want)
 	}
 	var none rows
-	none.pmu([]int{0}, PMUCounts{}, PMUCounts{}, 1)
+	none.pmu([]int{0}, EventCounts{}, EventCounts{}, 1, "")
 	if len(none.out) > 0 {
 		t.Errorf("figures of nothing: %v", none.out)
 	}

@@ -68,11 +68,7 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	if w := rows.throttle(before.Throttle, after.Throttle); w != "" {
 		c.Warnings = append(c.Warnings, w)
 	}
-	if cfg.PMU != nil {
-		rows.pmu(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
-		c.clocks = clocksOf(cfg.PMU.cpus, before.PMU, after.PMU, c.CPU.WallS)
-	}
-	rows.dram(cfg.DRAM, before.DRAM, after.DRAM)
+	c.clocks = rows.hardware(cfg.Hardware, before.Hardware, after.Hardware, c.CPU.WallS)
 	pollers := c.addPollers(&rows, cfg.Pollers, before.Pollers, after.Pollers, cfg.CPUs)
 	if before.Threads != nil && after.Threads != nil {
 		c.Threads = threadsBetween(before.Threads, after.Threads)

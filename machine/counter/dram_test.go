@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fakeEvents are memory controllers' counters: of each event that is opened one, which has counted
+// fakeEvents are counters of CPUs and memory controllers: of each event that is opened one, which has counted
 // what a test says.
 type fakeEvents struct {
 	t      *testing.T
@@ -19,13 +19,18 @@ type fakeEvents struct {
 	counts map[string]EventCount
 	refuse map[string]error
 	closed map[int]bool
+	groups bool // events are in groups
 }
 
 func (f *fakeEvents) calls() eventCalls {
 	return eventCalls{
-		open: func(attr *unix.PerfEventAttr, cpu int) (int, error) {
+		open: func(attr *unix.PerfEventAttr, cpu, leader int) (int, error) {
 			name := fmt.Sprintf("%d:%#x on %d", attr.Type, attr.Config, cpu)
-			if attr.Read_format != CountedFor || attr.Sample != 0 || attr.Bits != 0 {
+			if leader >= 0 {
+				name += " <" + f.opened[leader]
+			}
+			if attr.Read_format|unix.PERF_FORMAT_GROUP != countedTogether || attr.Sample != 0 || attr.Bits != 0 ||
+				leader >= 0 && !f.groups {
 				f.t.Errorf("%s: %+v", name, attr)
 			}
 			if err := f.refuse[name]; err != nil {
@@ -35,6 +40,24 @@ func (f *fakeEvents) calls() eventCalls {
 			return len(f.opened) - 1, nil
 		},
 		read: func(fd int) (EventCount, error) { return f.counts[f.opened[fd]], nil },
+		group: func(fd int, counts []EventCount) error {
+			i := 0
+			for at, name := range f.opened {
+				if f.closed[at] {
+					continue
+				}
+				if name == f.opened[fd] || strings.HasSuffix(name, " <"+f.opened[fd]) {
+					if i < len(counts) {
+						counts[i] = f.counts[name]
+					}
+					i++
+				}
+			}
+			if i != len(counts) {
+				return fmt.Errorf("%s leads %d events, not %d", f.opened[fd], i, len(counts))
+			}
+			return nil
+		},
 		close: func(fd int) error {
 			if f.closed[fd] {
 				f.t.Errorf("%s is closed twice", f.opened[fd])
@@ -72,7 +95,7 @@ func imc(files map[string]string, n int, read, write string) map[string]string {
 }
 
 // dramOf are the rows of a window in which the counters went from one state to another.
-func dramOf(t *testing.T, d *DRAM, f *fakeEvents, before, after map[string]EventCount) map[string]string {
+func dramOf(t *testing.T, d *Uncore, f *fakeEvents, before, after map[string]EventCount) map[string]string {
 	t.Helper()
 	f.counts = before
 	b, err := d.Read()
@@ -85,7 +108,7 @@ func dramOf(t *testing.T, d *DRAM, f *fakeEvents, before, after map[string]Event
 		t.Fatal(err)
 	}
 	r := rows{seconds: 1}
-	r.dram(d, b, a)
+	r.uncore(d, b, a)
 	out := map[string]string{}
 	for _, m := range r.out {
 		out[m.Name] = strings.TrimSpace(fmt.Sprintf("%.0f %s %s; %s", m.Value, m.Unit, m.Source, m.Quality))
@@ -230,12 +253,12 @@ func TestDRAMMissing(t *testing.T) {
 			t.Errorf("%s: %+v, %v", x.name, c, err)
 		}
 		r := rows{}
-		if r.dram(d, nil, nil); len(r.out) > 0 {
+		if r.uncore(d, nil, nil); len(r.out) > 0 {
 			t.Errorf("%s: %+v", x.name, r.out)
 		}
 		d.Close()
 	}
-	var none *DRAM
+	var none *Uncore
 	if c, err := none.Read(); c != nil || err != nil {
 		t.Error("nobody reads something")
 	}

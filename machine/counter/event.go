@@ -5,6 +5,8 @@ package counter
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,17 +19,51 @@ type EventCount struct{ Value, EnabledNs, RunningNs uint64 }
 // CountedFor is the read_format of events that [ReadEvent] reads.
 const CountedFor = unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING
 
+// EventCounts are what events have counted, by their names: of each CPU, controller or domain.
+type EventCounts map[string][]EventCount
+
+// countedTogether is the read_format of events that readGroup reads.
+const countedTogether = CountedFor | unix.PERF_FORMAT_GROUP
+
+// mostTogether bounds the events of a group.
+const mostTogether = 4
+
 // eventCalls are how events are opened and read; tests have others than the kernel's.
 type eventCalls struct {
-	open  func(attr *unix.PerfEventAttr, cpu int) (fd int, err error) // whatever runs there
+	// open opens an event of whatever runs on a CPU, in the group of another one; -1: in its own.
+	open  func(attr *unix.PerfEventAttr, cpu, leader int) (fd int, err error)
 	read  func(fd int) (EventCount, error)
+	group func(fd int, counts []EventCount) error // of a leader: its own count, then the others'
 	close func(fd int) error
 }
 
-var kernelEvents = eventCalls{read: ReadEvent, close: unix.Close,
-	open: func(attr *unix.PerfEventAttr, cpu int) (int, error) {
-		return unix.PerfEventOpen(attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+var kernelEvents = eventCalls{read: ReadEvent, group: readGroup, close: unix.Close,
+	open: func(attr *unix.PerfEventAttr, cpu, leader int) (int, error) {
+		return unix.PerfEventOpen(attr, -1, cpu, leader, unix.PERF_FLAG_FD_CLOEXEC)
 	}}
+
+// readGroup reads all events of a group at once: they had counters at the same time.
+func readGroup(fd int, counts []EventCount) error {
+	var b [24 + 8*mostTogether]byte
+	n, err := unix.Read(fd, b[:])
+	if err != nil {
+		return err
+	}
+	return parseGroup(b[:n], counts)
+}
+
+// parseGroup reads what the kernel writes of a group: how many they are, both times, the counts
+// (kernel/events/core.c: perf_read_group).
+func parseGroup(b []byte, counts []EventCount) error {
+	u64 := binary.NativeEndian.Uint64
+	if len(b) != 24+8*len(counts) || u64(b) != uint64(len(counts)) {
+		return fmt.Errorf("%d bytes of a group of %d events", len(b), len(counts))
+	}
+	for i := range counts {
+		counts[i] = EventCount{u64(b[24+8*i:]), u64(b[8:]), u64(b[16:])}
+	}
+	return nil
+}
 
 // ReadEvent reads an event that was opened.
 func ReadEvent(fd int) (c EventCount, err error) {
@@ -48,6 +84,84 @@ func (a EventCount) since(b EventCount) (grown, share float64, ok bool) {
 	}
 	share = min(float64(a.RunningNs-b.RunningNs)/float64(a.EnabledNs-b.EnabledNs), 1)
 	return float64(a.Value-b.Value) / share, share, true
+}
+
+// add adds what an event counted between two readings. An event that began anew is no longer known:
+// false.
+func (c *EventCount) add(b, a EventCount) bool {
+	if a.Value < b.Value || a.EnabledNs < b.EnabledNs || a.RunningNs < b.RunningNs {
+		return false
+	}
+	c.Value, c.EnabledNs, c.RunningNs = c.Value+a.Value-b.Value, c.EnabledNs+a.EnabledNs-b.EnabledNs,
+		c.RunningNs+a.RunningNs-b.RunningNs
+	return true
+}
+
+// eventSum adds up what events counted in several windows: of one that had a counter for a part of
+// all their time, that is scaled up as a whole.
+type eventSum struct {
+	counts EventCounts
+	broken map[string]bool // began anew, or were not read
+}
+
+// add adds a window.
+func (s *eventSum) add(before, after EventCounts) {
+	if s.counts == nil {
+		s.counts, s.broken = EventCounts{}, map[string]bool{}
+	}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			s.broken[name] = true
+		}
+	}
+	for name, a := range after {
+		b := before[name]
+		if s.counts[name] == nil {
+			s.counts[name] = make([]EventCount, len(a))
+		}
+		sum := s.counts[name]
+		if len(b) != len(a) || len(sum) != len(a) {
+			s.broken[name] = true
+			continue
+		}
+		for i := range a {
+			if !sum[i].add(b[i], a[i]) {
+				s.broken[name] = true
+			}
+		}
+	}
+}
+
+// between returns readings between which that was counted, and what is not known.
+func (s *eventSum) between() (from, to EventCounts, broken []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.broken)) {
+		broken = append(broken, name)
+	}
+	if s.counts == nil {
+		return nil, nil, broken
+	}
+	from, to = EventCounts{}, EventCounts{}
+	for name, c := range s.counts {
+		if !s.broken[name] {
+			from[name], to[name] = make([]EventCount, len(c)), c
+		}
+	}
+	return from, to, broken
+}
+
+// sumOf adds up by how much an event's parts grew, each count worth as much as per says (nil: 1),
+// and returns the least share of the time that one had a counter. False: of one that is not known,
+// and some alone are no sum.
+func sumOf(b, a []EventCount, per []float64) (sum, least float64, ok bool) {
+	least, ok = 1, len(a) > 0 && len(a) == len(b) && (per == nil || len(per) == len(a))
+	for i := 0; ok && i < len(a); i++ {
+		var grown, share float64
+		if grown, share, ok = a[i].since(b[i]); per != nil {
+			grown *= per[i]
+		}
+		sum, least = sum+grown, min(least, share)
+	}
+	return sum, least, ok
 }
 
 // sharedQuality words that events had a counter for only a share of the time; empty: for all of it.

@@ -45,8 +45,8 @@ func TestEventSince(t *testing.T) {
 // not 0, and the CPUs' sum is not that of the others.
 func TestSharedCycles(t *testing.T) {
 	var r rows
-	r.pmu([]int{0, 1}, PMUCounts{pmuCycles: alwaysCounted(1e9, 0, 0)},
-		PMUCounts{pmuCycles: {{1e9, 2e9, 1.25e9}, {4e9, 2e9, 2e9}}}, 1)
+	r.pmu([]int{0, 1}, EventCounts{pmuCycles: alwaysCounted(1e9, 0, 0)},
+		EventCounts{pmuCycles: {{1e9, 2e9, 1.25e9}, {4e9, 2e9, 2e9}}}, 1, "")
 	got := map[string]float64{}
 	for _, m := range r.out {
 		got[m.Name] = m.Value
@@ -59,8 +59,8 @@ func TestSharedCycles(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	var starved rows
-	starved.pmu([]int{0, 1}, PMUCounts{pmuCycles: alwaysCounted(1e9, 7, 0)},
-		PMUCounts{pmuCycles: {{7, 2e9, 1e9}, {4e9, 2e9, 2e9}}}, 1)
+	starved.pmu([]int{0, 1}, EventCounts{pmuCycles: alwaysCounted(1e9, 7, 0)},
+		EventCounts{pmuCycles: {{7, 2e9, 1e9}, {4e9, 2e9, 2e9}}}, 1, "")
 	if len(starved.out) != 1 || starved.out[0].Name != "pmu_cpu1_cycles_per_s" {
 		t.Errorf("%+v", starved.out)
 	}

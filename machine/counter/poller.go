@@ -97,7 +97,7 @@ func (p *Pollers) closeEvents() {
 		if t.total >= 0 {
 			unix.Close(t.total)
 		}
-		closeAll(t.on)
+		kernelEvents.closeAll(t.on)
 		t.total, t.on = -1, nil
 	}
 }

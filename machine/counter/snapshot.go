@@ -38,11 +38,9 @@ type Config struct {
 	// window, the one that begins it reads the CPU columns last, and the one
 	// that ends it reads them first, the rest in mirrored order.
 	End bool
-	// PMU is read too, unless it is nil. Both snapshots of a window must have
+	// Hardware is read too, unless it is nil. Both snapshots of a window must have
 	// the same.
-	PMU *PMU
-	// DRAM is read too, in the same way.
-	DRAM *DRAM
+	Hardware *Hardware
 	// Pollers are read too, in the same way.
 	Pollers *Pollers
 	// Tasks are read too, in the same way: who had the CPUs. Of those that it does not tell of, and
@@ -71,8 +69,7 @@ type Snapshot struct {
 
 	IdleStates []IdleState
 	Throttle   []Throttle
-	PMU        PMUCounts
-	DRAM       *dramCounts
+	Hardware   EventCounts
 	Pollers    []pollerTimes
 	Groups     *cgroup.Reading
 	Tasks      *TaskTimes
@@ -154,8 +151,7 @@ func (s *Snapshot) parts() []part {
 	}
 	return append(append(parts, s.sockets()...),
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},
-		part{read: func() (err error) { s.DRAM, err = s.Config.DRAM.Read(); return }},
-		part{read: func() (err error) { s.PMU, err = s.Config.PMU.Read(); return }},
+		part{read: func() (err error) { s.Hardware, err = s.Config.Hardware.Read(s.Config.End); return }},
 		part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }},
 		part{read: func() (err error) { s.Pollers, err = s.Config.Pollers.Read(); return }},
 		part{read: s.readTasks},

@@ -29,12 +29,13 @@ type TurnReader struct {
 	cpus          []int       // that tasks are read of; nil: all
 	tasks         TurnTasks   // nil: nobody tells
 
-	counts []*countReader
-	spare  [][]uint64 // numbers of readings that nobody needs any more
-	others []TurnOther
-	stats  *rtnl.StatsReader // nil: no interface is read
-	link   rtnl.Link         // it, as it was at first
-	ran    struct{ n, ns int64 }
+	counts   []*countReader
+	spare    [][]uint64 // numbers of readings that nobody needs any more
+	others   []TurnOther
+	hardware *Hardware         // nil: it is not read
+	stats    *rtnl.StatsReader // nil: no interface is read
+	link     rtnl.Link         // it, as it was at first
+	ran      struct{ n, ns int64 }
 
 	// Warnings say what is not read.
 	Warnings []string
@@ -48,6 +49,9 @@ type TurnConfig struct {
 	// Dev is the interface of which each turn's counters are read, in the calling thread's network
 	// namespace as the protocols' are; "": none.
 	Dev string
+	// Hardware is read, too, next to CPU time. The ends of a group have one together: counters of
+	// processors are few.
+	Hardware *Hardware
 	// Others are read, too, the most wanted first.
 	Others []TurnOther
 	// Within is how long reading protocols, softirqs, interface and others may take, and half as
@@ -71,16 +75,17 @@ type turnThread struct {
 // turnReading is what is read at an edge of a turn, in which the host does one thing of several
 // that take turns.
 type turnReading struct {
-	AtNs    int64
-	cpu     CPUSnapshot
-	threads []ThreadTimes
-	rusage  Rusage
-	softnet []procfs.SoftnetStat
-	tasks   *TaskTimes
-	stats   []uint64       // of the interface, as [rtnl.StatsReader] has them
-	counts  []countReading // of each file
-	others  []any
-	own     int64 // CPU time of the thread that read
+	AtNs     int64
+	cpu      CPUSnapshot
+	threads  []ThreadTimes
+	rusage   Rusage
+	softnet  []procfs.SoftnetStat
+	tasks    *TaskTimes
+	stats    []uint64       // of the interface, as [rtnl.StatsReader] has them
+	counts   []countReading // of each file
+	hardware EventCounts
+	others   []any
+	own      int64 // CPU time of the thread that read
 	// EndNs is when all was read.
 	EndNs int64
 }
@@ -117,7 +122,7 @@ func OpenTurns(c TurnConfig) (_ *TurnReader, err error) {
 	}
 	t.openLink(c.Dev)
 	t.counts, t.Warnings = fs.openAllCounts()
-	t.others = slices.Clone(c.Others)
+	t.others, t.hardware = slices.Clone(c.Others), c.Hardware
 	cpu, err := t.cpuTakes()
 	if err != nil {
 		return nil, err
@@ -196,12 +201,36 @@ func (t *TurnReader) fit(within time.Duration) {
 		}
 		return !ok
 	})
+	t.fitHardware(fits)
 	t.others = slices.DeleteFunc(t.others, func(o TurnOther) bool {
 		if x, err := o.Read(); x == nil && err == nil {
 			return true
 		}
 		return !fits(o.What, func() error { _, err := o.Read(); return err })
 	})
+}
+
+// fitHardware leaves out what of the hardware cannot be read within the time. What cannot be read at
+// all is told where it is opened.
+func (t *TurnReader) fitHardware(fits func(what string, read func() error) bool) {
+	if t.hardware == nil {
+		return
+	}
+	own := *t.hardware
+	for _, x := range []struct {
+		what string
+		of   Hardware
+		drop func()
+	}{
+		{"the processor's counters", Hardware{PMU: own.PMU, L3: own.L3}, func() { own.PMU, own.L3 = nil, nil }},
+		{"the memory controllers' counters", Hardware{DRAM: own.DRAM}, func() { own.DRAM = nil }},
+		{"resctrl", Hardware{MBM: own.MBM}, func() { own.MBM = nil }},
+	} {
+		if !fits(x.what, func() error { x.of.Read(false); return nil }) {
+			x.drop()
+		}
+	}
+	t.hardware = &own
 }
 
 // vector returns memory for numbers; of files that have about as many.
@@ -245,6 +274,7 @@ func (t *TurnReader) Read(end bool) (out turnReading, err error) {
 		if err := t.readCounts(&out); err != nil {
 			return out, err
 		}
+		out.hardware, _ = t.hardware.Read(end) // what cannot be read is missing, and then not known
 	} else {
 		out.own = ownThreadClock()
 	}
@@ -253,8 +283,11 @@ func (t *TurnReader) Read(end bool) (out turnReading, err error) {
 	}
 	if !end {
 		out.own = ownThreadClock()
-	} else if err := t.readCounts(&out); err != nil {
-		return out, err
+	} else {
+		out.hardware, _ = t.hardware.Read(end)
+		if err := t.readCounts(&out); err != nil {
+			return out, err
+		}
 	}
 	out.EndNs = Monotonic()
 	t.ran.n, t.ran.ns = t.ran.n+1, t.ran.ns+out.EndNs-from

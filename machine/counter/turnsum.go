@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/prometheus/procfs"
 
@@ -27,6 +28,7 @@ type TurnSum struct {
 	stats   []uint64  // what the interface's counters grew by; nil: it was not read
 	link    rtnl.Link // it
 	unlike  bool      // they were reset
+	events  eventSum  // of processor and memory controllers
 	ownNs   int64     // CPU time of the thread that read, within turns
 	Missed  uint64    // events that the reader of tasks did not see in them
 }
@@ -43,6 +45,7 @@ func (s *TurnSum) Add(t *TurnReader, before, after turnReading) {
 	s.link = t.link
 	s.addStats(before.stats, after.stats)
 	s.ownNs += after.own - before.own
+	s.events.add(before.hardware, after.hardware)
 	for i, c := range t.counts {
 		s.counts = addCounts(s.counts, c.of, before.counts[i], after.counts[i])
 	}
@@ -245,6 +248,11 @@ func (s *TurnSum) Between(from, to *Snapshot) {
 	}
 	from.Netstat, to.Netstat = s.netstatOf(&to.Warnings)
 	from.Softirq, to.Softirq = s.softirqsOf()
+	var broken []string
+	if from.Hardware, to.Hardware, broken = s.events.between(); len(broken) > 0 {
+		to.Warnings = append(to.Warnings, "not measured in turns, because it could not be read, or began anew in one: "+
+			strings.Join(broken, ", "))
+	}
 	to.Heat = readHeat(to.Config.FS, to.Config.CPUs)
 }
 

@@ -61,6 +61,7 @@ var Sections = []measure.MetricSection{
 			placed,
 			counter.IdleMetrics,
 			counter.PMUMetrics,
+			counter.MBMMetrics,
 			counter.DRAMMetrics,
 			nodes,
 			counter.ThrottleMetrics,

@@ -34,6 +34,17 @@ type Profile struct {
 	RanNs   int64
 }
 
+// Counted adds up what samples by a count stand for, by class, without what an idle CPU did.
+func (p *Profile) Counted() map[Class]float64 {
+	out := map[Class]float64{}
+	for i := range p.Stacks {
+		if s := &p.Stacks[i]; s.Where != Idle {
+			out[s.Class] += float64(s.Weight)
+		}
+	}
+	return out
+}
+
 // weights adds up the samples' periods, of what was work and of all.
 func (p *Profile) weights() (busy, all uint64) {
 	for i := range p.Stacks {
@@ -235,6 +246,11 @@ var Metrics = []measure.MetricDoc{
 		Meaning: "busy time of the measured CPUs, which the classes add up to; per kB of 1000 " +
 			"bytes of payload, per packet that IP took or sent (after GRO), and per packet of " +
 			"the wire"},
+	{Names: "profile_busy_instructions_per_kb profile_busy_ipc profile_busy_llc_misses_per_kb " +
+		"profile_class_NAME_instructions_per_kb profile_class_NAME_ipc profile_class_NAME_llc_misses_per_kb",
+		Units: "1/kB 1 1/kB 1/kB 1 1/kB", Source: "perf cycles",
+		Meaning: "instructions, instructions per cycle and misses of the last-level cache, of all classes " +
+			"and in a class, by samples of each (docs/why.md)"},
 	{Names: "profile_class_NAME_ns_per_kb profile_class_NAME_ns_per_packet profile_class_NAME_ns_per_wire_packet",
 		Units: "ns/kB ns ns", Source: "perf",
 		Meaning: "its part in a class"},

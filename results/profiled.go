@@ -42,6 +42,20 @@ type ProfiledPart struct {
 	TotalPerKB     *float64 `json:"total_ns_per_kb,omitempty"`
 	TotalPerPacket *float64 `json:"total_ns_per_packet,omitempty"`
 	TotalPerWire   *float64 `json:"total_ns_per_wire_packet,omitempty"`
+
+	// Of a class, and of all: cycles, instructions and misses of the last-level cache per kB, by
+	// samples of each; nil: there is no such counter.
+	CyclesPerKB       *float64 `json:"cycles_per_kb,omitempty"`
+	InstructionsPerKB *float64 `json:"instructions_per_kb,omitempty"`
+	LLCMissesPerKB    *float64 `json:"llc_misses_per_kb,omitempty"`
+}
+
+// IPC returns instructions per cycle; nil: it is not known.
+func (p *ProfiledPart) IPC() *float64 {
+	if p.CyclesPerKB == nil || p.InstructionsPerKB == nil || !(*p.CyclesPerKB > 0) {
+		return nil
+	}
+	return new(*p.InstructionsPerKB / *p.CyclesPerKB)
 }
 
 // MostFunctions is how many functions of an end a record has; the profile has all.
@@ -70,8 +84,15 @@ func (p *Profiled) rows() (out []measure.Metric) {
 	add("busy_ns_per_kb", "ns/kB", p.Busy.SelfPerKB)
 	add("busy_ns_per_packet", "ns", p.Busy.SelfPerPacket)
 	add("busy_ns_per_wire_packet", "ns", p.Busy.SelfPerWire)
+	done := func(name string, c *ProfiledPart) {
+		add(name+"_instructions_per_kb", "1/kB", c.InstructionsPerKB)
+		add(name+"_ipc", "1", c.IPC())
+		add(name+"_llc_misses_per_kb", "1/kB", c.LLCMissesPerKB)
+	}
+	done("busy", &p.Busy)
 	for _, c := range p.Classes {
 		name := "class_" + metricWord(c.Name)
+		done(name, &c)
 		add(name+"_ns_per_kb", "ns/kB", c.SelfPerKB)
 		add(name+"_ns_per_packet", "ns", c.SelfPerPacket)
 		add(name+"_ns_per_wire_packet", "ns", c.SelfPerWire)

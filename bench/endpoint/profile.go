@@ -27,9 +27,11 @@ import (
 // Ends that have turns share one: a sample belongs to the end in whose turn it was taken.
 type profiler struct {
 	sampler *perf.Sampler
-	names   *symbol.Namer
-	key     string // by which ends share it; "": nobody does
-	ends    int
+	// counts are sampled beside cycles, as far as the processor counts them.
+	counts []countSampler
+	names  *symbol.Namer
+	key    string // by which ends share it; "": nobody does
+	ends   int
 
 	mu      sync.Mutex
 	at      time.Time
@@ -38,6 +40,27 @@ type profiler struct {
 	err     error           // of that
 	reader  float64         // cores that emptying the rings took
 	turns   []perf.Span     // of all ends, in their order
+}
+
+// countSampler samples by a count.
+type countSampler struct {
+	of      perf.Count
+	sampler *perf.Sampler
+	rec     *perf.Recording // once it was stopped
+}
+
+// countHz is how often each is sampled a second: each sample takes as long as one by cycles does.
+const countHz = 499
+
+// openCounts opens what can be sampled by beside cycles. Nothing is said of what cannot: the doctor
+// tells, and the figures are missing.
+func openCounts(cpus []int, bytes int) (out []countSampler) {
+	for _, of := range []perf.Count{perf.Instructions, perf.LLCMisses} {
+		if s, err := perf.Open(perf.Options{CPUs: cpus, Hz: countHz, Bytes: bytes, Of: of}); err == nil {
+			out = append(out, countSampler{of: of, sampler: s})
+		}
+	}
+	return out
 }
 
 // sharedProfilers are those of an agent whose ends have turns.
@@ -115,6 +138,9 @@ func newProfiler(cpus []int, bytes int) (p *profiler, err error) {
 		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err,
 			How: cmp.Or(fault.Fix(err), "leave out the probe profile")}
 	}
+	if !p.sampler.Event.Nanoseconds { // else there is no PMU
+		p.counts = openCounts(cpus, min(profileBytes+bytes, mostProfileBytes)/2)
+	}
 	return p, nil
 }
 
@@ -141,6 +167,11 @@ func (p *profiler) start() error {
 	p.at = time.Now()
 	err := p.sampler.Start()
 	p.running = err == nil
+	for i := range p.counts {
+		if err == nil {
+			err = p.counts[i].sampler.Start()
+		}
+	}
 	return err
 }
 
@@ -149,12 +180,16 @@ func (p *profiler) close() error {
 	if p == nil || p.key != "" && !profiling.last(p) {
 		return nil
 	}
-	return p.sampler.Close()
+	err := p.sampler.Close()
+	for i := range p.counts {
+		err = errors.Join(err, p.counts[i].sampler.Close())
+	}
+	return err
 }
 
 // take ends sampling, unless another end has, whose turns were over at the same time, and returns
-// the profile of some spans.
-func (p *profiler) take(spans []perf.Span) (*profile.Profile, error) {
+// the profile of some spans, and what each class did in them by each count.
+func (p *profiler) take(spans []perf.Span) (*profile.Profile, map[perf.Count]map[profile.Class]float64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running {
@@ -162,14 +197,32 @@ func (p *profiler) take(spans []perf.Span) (*profile.Profile, error) {
 		if p.rec, p.err = p.sampler.Stop(); p.rec != nil {
 			p.reader = p.rec.Spent.Seconds() / max(time.Since(p.at).Seconds(), 1e-3)
 		}
+		for i := range p.counts {
+			rec, err := p.counts[i].sampler.Stop()
+			p.counts[i].rec, p.err = rec, errors.Join(p.err, err)
+			if rec != nil {
+				p.reader += rec.Spent.Seconds() / max(time.Since(p.at).Seconds(), 1e-3)
+			}
+		}
 	}
 	switch {
 	case p.err != nil:
-		return nil, p.err
+		return nil, nil, p.err
 	case p.rec == nil:
-		return nil, errors.New("sampling had not begun")
+		return nil, nil, errors.New("sampling had not begun")
 	}
-	return profile.FromSpans(p.rec, spans, p.names)
+	counts := map[perf.Count]map[profile.Class]float64{}
+	for _, c := range p.counts {
+		of, err := profile.FromSpans(c.rec, spans, p.names)
+		if err != nil {
+			return nil, nil, err
+		}
+		if of.Samples > 0 {
+			counts[c.of] = of.Counted()
+		}
+	}
+	of, err := profile.FromSpans(p.rec, spans, p.names)
+	return of, counts, err
 }
 
 // between counts the samples of a window that were taken in nobody's turn.
@@ -195,7 +248,7 @@ func (r *run) profiled(res *wire.EndResult) {
 		return
 	}
 	window := perf.Span{FromNs: r.from.atNs, ToNs: r.to.atNs}
-	got, err := p.take(r.turns.spansOr(window))
+	got, counts, err := p.take(r.turns.spansOr(window))
 	if err != nil {
 		res.Warnings = append(res.Warnings, "no profile: "+err.Error())
 		return
@@ -227,6 +280,9 @@ func (r *run) profiled(res *wire.EndResult) {
 		h.Probes = &results.Probes{}
 	}
 	h.Probes.Profile = profileFigures(got, busyNs, h)
+	if h.Bytes != nil {
+		countFigures(h.Probes.Profile, got, counts, float64(*h.Bytes)/1000)
+	}
 	h.Probes.Profile.ReaderCores = &p.reader
 	if r.turns != nil {
 		h.Probes.Profile.Between = new(float64(p.between(window)))
@@ -290,6 +346,35 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 			TotalPerWire: per(f.TotalNs, wire)})
 	}
 	return out
+}
+
+// countFigures adds what each class did beside the time that it took. What was done in a class that
+// has no time, by the samples, is of all classes alone.
+func countFigures(out *results.Profiled, p *profile.Profile, counts map[perf.Count]map[profile.Class]float64,
+	kb float64) {
+	if p.Event.Nanoseconds || kb <= 0 {
+		return
+	}
+	for _, x := range []struct {
+		of   map[profile.Class]float64
+		into func(*results.ProfiledPart) **float64
+	}{
+		{p.Counted(), func(r *results.ProfiledPart) **float64 { return &r.CyclesPerKB }},
+		{counts[perf.Instructions], func(r *results.ProfiledPart) **float64 { return &r.InstructionsPerKB }},
+		{counts[perf.LLCMisses], func(r *results.ProfiledPart) **float64 { return &r.LLCMissesPerKB }},
+	} {
+		if x.of == nil {
+			continue
+		}
+		all := 0.0
+		for _, v := range x.of {
+			all += v
+		}
+		*x.into(&out.Busy) = new(all / kb)
+		for i := range out.Classes {
+			*x.into(&out.Classes[i]) = new(x.of[profile.Class(out.Classes[i].Name)] / kb)
+		}
+	}
 }
 
 // ipPackets sums the packets that the kernel's IP took or sent, whichever were more: those of the

@@ -34,6 +34,30 @@ type kind struct {
 var cycles = kind{Event{Name: "cycles", NMI: runtime.GOARCH == "amd64"}, unix.PERF_TYPE_HARDWARE,
 	unix.PERF_COUNT_HW_CPU_CYCLES}
 
+// Count is what samples may come by besides time: each stands for so many of them.
+type Count string
+
+// The counts. Samples by one tell where it happened, in proportion: what a CPU counted since the
+// sample before, with others of its own rate in between, would be of everything that ran meanwhile.
+const (
+	Instructions Count = "instructions"
+	LLCMisses    Count = "llc-misses"
+)
+
+// kind finds the event of a count.
+func (c Count) kind() (k kind, err error) {
+	k = kind{event: Event{Name: string(c), NMI: cycles.event.NMI}, typ: unix.PERF_TYPE_HARDWARE,
+		conf: unix.PERF_COUNT_HW_INSTRUCTIONS}
+	if c == LLCMisses {
+		attr, err := counter.LLCMisses(counter.FS{})
+		if err != nil {
+			return k, err
+		}
+		k.typ, k.conf = attr.Type, attr.Config
+	}
+	return k, nil
+}
+
 // cpuClock is a timer: on a CPU at whole periods, whatever runs there.
 var cpuClock = kind{Event{Name: "cpu-clock", Nanoseconds: true}, unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_CPU_CLOCK}
 

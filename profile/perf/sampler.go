@@ -37,6 +37,8 @@ type Options struct {
 	Bytes   int   // of memory for samples, taken as it fills; 0: 256 MiB
 	// Clock samples by cpu-clock also where there are cycles.
 	Clock bool
+	// Of samples by a count instead of time; there is no other one in its place.
+	Of Count
 }
 
 // Sampler takes samples between Start and Stop. It is not for concurrent use.
@@ -103,6 +105,13 @@ func Open(o Options) (*Sampler, error) {
 
 // open opens all events by cycles or, where there are none, all by the clock.
 func (s *Sampler) open(o Options) error {
+	if o.Of != "" {
+		k, err := o.Of.kind()
+		if err != nil {
+			return err
+		}
+		return s.openAs(k, o)
+	}
 	if !o.Clock {
 		err := s.openAs(cycles, o)
 		if !absent(err) {
@@ -135,7 +144,7 @@ func (s *Sampler) openAs(k kind, o Options) error {
 		threads = []int{-1}
 	}
 	for _, cpu := range o.CPUs {
-		if k.typ == unix.PERF_TYPE_HARDWARE {
+		if k.typ == unix.PERF_TYPE_HARDWARE || k.typ == unix.PERF_TYPE_HW_CACHE {
 			attr.Config = kinds.Config(k.conf, cpu)
 		}
 		ring := -1 // the event whose ring the CPU's other ones write to

@@ -224,7 +224,7 @@ func (s *shortener) beside(c *compare.Cell) (best *compare.Row) {
 	}
 	weight := func(r *compare.Row) int {
 		q := questionOf(r)
-		if q == nil || r.Mixed() {
+		if q == nil || r.Mixed() || q.moves != "" {
 			return 9
 		}
 		switch {

@@ -205,6 +205,8 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 	list := t.listed(of, q.cost)
 	ratio := of[0].row.Told()
 	switch {
+	case q.moves != "":
+		c.text = t.moved(q, of, goesOn) + " (" + list + ")"
 	case q.cost && len(of) == 1 && ratio.Value >= 2:
 		c.text = t.says(fmt.Sprintf("takes %s times the %s", times(ratio.Value), q.less), "of", goesOn) + forWork(q, of)
 		if iv := interval(ratio); iv != "" {
@@ -245,6 +247,18 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 		}
 	}
 	return c
+}
+
+// moved says how many bytes each of the two moves for a byte of payload: of several comparisons, by
+// how much less or more.
+func (t *topic) moved(q *question, of []told, goesOn bool) string {
+	r := of[0].row
+	if len(of) > 1 || t.setting {
+		amount := map[bool]string{true: "fewer", false: "more"}[of[0].state == stGood]
+		return t.says(fmt.Sprintf("moves %s %s %s per byte of payload", share(of), amount, q.moves), "than", goesOn)
+	}
+	return fmt.Sprintf("%s moves %s %s per byte of payload, %s %s", pronoun(t.b, goesOn), numberOf(r.SumB.Median),
+		q.moves, t.a, numberOf(r.SumA.Median))
 }
 
 // says makes a clause of what B does beside A: "uring takes 20 % less CPU time than tcp".

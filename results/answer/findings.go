@@ -105,6 +105,9 @@ type question struct {
 	short   string // in a table
 	// work says for what, where a cost is of a rate: "to receive".
 	work string
+	// moves is what the figure counts per byte of payload, where it says why a mode costs what it
+	// does, and not what: "bytes of DRAM".
+	moves string
 }
 
 // The questions, in the order of what people ask.
@@ -119,6 +122,10 @@ var questions = []question{
 		work: "to move"},
 	{figures: []string{"delivery_p99_us", "rtt_p99_us"}, cost: true, less: "time of delivery (p99)",
 		short: "p99", work: "at"},
+	{figures: []string{"dram_bytes_per_byte"}, cost: true, less: "DRAM traffic", short: "DRAM", work: "for",
+		moves: "bytes of DRAM"},
+	{figures: []string{"mbm_bytes_per_byte"}, cost: true, less: "memory traffic of the CPUs", short: "memory",
+		work: "for", moves: "bytes between caches and memory"},
 }
 
 func questionOf(r *compare.Row) *question {
@@ -180,7 +187,7 @@ func (s *shortener) topics() {
 		}
 		sender := r.Factor == "tx"
 		switch {
-		case q.work == "to send" && !sender || q.work == "to receive" && sender:
+		case q.work == "to send" && !sender || (q.work == "to receive" || q.moves != "") && sender:
 			continue // each end is asked what it takes
 		case !q.cost && (r.A.Paced() || r.B.Paced()):
 			continue // what was asked for is no finding
@@ -259,7 +266,10 @@ func (t *topic) rank() int {
 	for _, x := range t.told {
 		n := map[state]int{stGood: 0, stBad: 0, stMissed: 1, stEqual: 2, stHeld: 4, stOpen: 5, stFew: 6,
 			stSilent: 8}[x.state]
-		if !x.kind.cost && n < 2 {
+		switch {
+		case n < 2 && x.kind.moves != "":
+			n = 3 // why, where nothing is told of what
+		case n < 2 && !x.kind.cost:
 			n++
 		}
 		least = min(least, n)

@@ -35,6 +35,9 @@ func at(c plantest.Cell, gbps float64) plantest.Cell {
 // noisy lets the runs of a cell vary.
 func noisy(c plantest.Cell, cv float64) plantest.Cell { c.CV = cv; return c }
 
+// moves says how many bytes of DRAM a cell moves per byte of payload.
+func moves(c plantest.Cell, bytes float64) plantest.Cell { c.DRAM = bytes; return c }
+
 // by says what limited the runs of a cell.
 func by(c plantest.Cell, l plan.LimitedBy) plantest.Cell { c.Limit = l; return c }
 
@@ -79,6 +82,12 @@ var briefs = []struct {
 		by(made("uring", "tcp", 5, 1), plan.ByPath)}},
 	{"no CPU time was measured", 8, []plantest.Cell{{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20, CV: .005},
 		{Cell: plantest.Modes("uring", "tcp"), Gbps: 25, CV: .005}}},
+	{"zero copy moves less memory", 10, []plantest.Cell{moves(at(made("tcp", "tcp", 0, 1), 20), 3.1),
+		moves(at(made("zcrx", "tcp", 0, .6), 20), 1), moves(at(made("uring", "tcp", 0, .8), 20), 3.1)}},
+	{"memory at one CPU time", 16, []plantest.Cell{moves(at(made("tcp", "tcp", 0, 1), 20), 3.1),
+		moves(at(made("zcrx", "tcp", 0, 1), 20), 1)}},
+	{"memory at full speed is no equal work", 8, []plantest.Cell{moves(made("tcp", "tcp", 20, 1), 3.1),
+		moves(made("zcrx", "tcp", 40, 1), 1)}},
 	{"one mode", 8, []plantest.Cell{made("tcp", "tcp", 20, 1)}},
 	{"nothing", 2, []plantest.Cell{{Cell: plantest.Modes("tcp", "tcp"), Verdict: results.Invalid,
 		Reason: "byte counts differ"}}},

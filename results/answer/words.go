@@ -23,6 +23,8 @@ var heads = map[string]string{
 	"transactions_per_s":     "Round trips per second",
 	"ns_per_kb":              "CPU time per kB, receiver",
 	"tg_ns_per_kb":           "CPU time per kB, sender",
+	"dram_bytes_per_byte":    "Bytes of DRAM per byte of payload, receiver's machine",
+	"mbm_bytes_per_byte":     "Bytes between caches and memory per byte of payload, receiver",
 	"joule_per_gb":           "Energy per GB, receiver",
 	"joule_per_gb_total":     "Energy per GB, both hosts",
 	"joule_per_gb_net_total": "Energy per GB beyond idle, both hosts",

@@ -54,8 +54,10 @@ func (m Metric) effect(a, b *plan.Cell) (e ClockEffect) {
 	both := func(s span) ClockEffect { return ClockEffect{s, s, true} }
 	power := m.measured != nil
 	switch n, cost := m.powers(); {
-	case m.Name == "cycles_per_byte", m.Name == "tg_cycles_per_byte":
+	case m.Name == "cycles_per_byte", m.Name == "tg_cycles_per_byte", m.counts():
 		return e
+	case m.Name == "ipc": // a memory that is as fast as ever takes more cycles of a faster CPU
+		return ClockEffect{ofTime, ofPeer, false}
 	case strings.HasPrefix(m.Name, "rtt_") && a.RRRate == 0 && b.RRRate == 0: // each waits for the one before
 		return both(ofTime)
 	case strings.HasPrefix(m.Name, "rtt_"), strings.HasPrefix(m.Name, "delivery_"):
@@ -80,6 +82,13 @@ func (m Metric) effect(a, b *plan.Cell) (e ClockEffect) {
 		e.sut, e.tg = e.tg, e.sut
 	}
 	return e
+}
+
+// counts reports whether a figure is of what was done, whatever the time: instructions, and what
+// memory moved for them.
+func (m Metric) counts() bool {
+	return slices.Contains([]string{"instructions_per_kb", "llc_misses_per_kb", "dram_bytes_per_byte",
+		"mbm_bytes_per_byte"}, m.Name)
 }
 
 // clocks is how fast the CPUs of two cells ran, as far as that is known and anybody asks.

@@ -45,6 +45,15 @@ var Metrics = []Metric{
 		results.OfSUTCPU},
 	{"tg_cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.TG.CyclesPerByte }, nil,
 		results.OfTGCPU},
+	{"instructions_per_kb", "1/kB", false, false, func(r *results.Record) *float64 { return r.SUT.InstructionsPerKB },
+		nil, results.OfSUTCPU},
+	{"ipc", "", true, false, func(r *results.Record) *float64 { return r.SUT.IPC }, nil, results.OfSUTCPU},
+	{"llc_misses_per_kb", "1/kB", false, false, func(r *results.Record) *float64 { return r.SUT.LLCMissesPerKB }, nil,
+		results.OfSUTCPU},
+	{"dram_bytes_per_byte", "bytes/byte", false, false, func(r *results.Record) *float64 { return r.SUT.DRAMPerByte },
+		nil, 0},
+	{"mbm_bytes_per_byte", "bytes/byte", false, false, func(r *results.Record) *float64 { return r.SUT.MBMPerByte }, nil,
+		0},
 	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil,
 		results.OfSUTCPU},
 	{"roi_cpu_total", "(Gbit/s)²/core", true, true, totalROI(results.CostCPU), nil, results.OfAllCPU},
@@ -101,6 +110,20 @@ var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "loss_free_pack
 	"ns_per_packet", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total",
 	"joule_per_gb_net_total",
 	"transactions_per_s", "cpu_us_per_transaction", "rtt_p50_us", "rtt_p99_us"}
+
+// WithTraffic adds to figures how many bytes memory moved, where that was measured: by its controllers
+// or, where these do not tell, by resctrl. They say the same of a mode, and one question is enough.
+func WithTraffic(names []string, s *Set) []string {
+	for _, name := range []string{"dram_bytes_per_byte", "mbm_bytes_per_byte"} {
+		m := Metrics[slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == name })]
+		for i := range s.Cells {
+			if slices.ContainsFunc(s.Cells[i].Runs, func(r *results.Record) bool { return m.Of(r) != nil }) {
+				return append(slices.Clone(names), name)
+			}
+		}
+	}
+	return names
+}
 
 // DefaultMetrics are compared when none are asked for.
 var DefaultMetrics = []string{"throughput_gbps", "ns_per_kb"}

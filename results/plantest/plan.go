@@ -20,6 +20,7 @@ type Cell struct {
 	Gbps           float64 // 0: its runs gave no number
 	Cores, TGCores float64 // busy; 0: not measured
 	Watts          float64 // of each host; 0: not measured
+	DRAM           float64 // bytes per byte of payload at the receiver; 0: not measured
 	CV             float64 // by which all vary from run to run
 
 	Most int // runs that there are of it; 0: as many as of all
@@ -96,6 +97,9 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 		}
 		if b := h.CPUBusyCores; b != nil {
 			h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores = new(*b*.1), new(*b*.6), new(*b*.3)
+		}
+		if i == 0 {
+			h.DRAMPerByte = vary(c.DRAM)
 		}
 		if p := []*float64{c.RXCopied, c.TXCopied}[i]; p != nil {
 			copied := uint64(float64(*h.Bytes) * *p / 100)

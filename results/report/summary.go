@@ -226,7 +226,7 @@ func compared(set *compare.Set) (r *compare.Result, many string) {
 	if base == nil {
 		return nil, ""
 	}
-	metrics, err := compare.Lookup(compare.Priced(compare.ReportMetrics, set))
+	metrics, err := compare.Lookup(compare.WithTraffic(compare.Priced(compare.ReportMetrics, set), set))
 	if err != nil {
 		return nil, ""
 	}

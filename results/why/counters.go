@@ -44,7 +44,11 @@ var countersKnown = []counter{
 	{"frequency of the flow's CPUs", "GHz", gigahertz},
 	{"bytes read from DRAM, whole machine", "bytes/GB", metric("dram_read_bytes")},
 	{"bytes written to DRAM, whole machine", "bytes/GB", metric("dram_write_bytes")},
+	{"bytes between caches and memory (resctrl)", "bytes/GB", metric("mbm_total_bytes")},
 	{"cycles", "1/byte", func(r *run) *float64 { return r.host.CyclesPerByte }},
+	{"instructions", "1/kB", func(r *run) *float64 { return r.host.InstructionsPerKB }},
+	{"instructions per cycle", number, func(r *run) *float64 { return r.host.IPC }},
+	{"misses of the last-level cache", "1/kB", func(r *run) *float64 { return r.host.LLCMissesPerKB }},
 }
 
 // counters compares what is counted, and how long and how often CPUs were in each idle state.

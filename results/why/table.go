@@ -102,6 +102,9 @@ func (e *End) table(w io.Writer, r *Result) error {
 	for _, line := range e.Sentences() {
 		screen.Line(w, "", "  ", plaintext.Line(line))
 	}
+	if err := e.doneTable(w); err != nil {
+		return err
+	}
 	if err := e.functionTable(w); err != nil {
 		return err
 	}

@@ -35,10 +35,12 @@ type End struct {
 	CPU     Line      `json:"cpu"`
 	Classes []Line    `json:"classes"` // all, those with the greatest differences first
 	// Explained are the classes together that differ beyond doubt and name a cause; nil: none does.
-	Explained   *Sum   `json:"explained,omitempty"`
-	Unexplained Sum    `json:"unexplained"`
-	Functions   []Line `json:"functions"` // those that were tested, by their own time
-	Counters    []Line `json:"counters"`  // those that both have, in units of their own
+	Explained   *Sum `json:"explained,omitempty"`
+	Unexplained Sum  `json:"unexplained"`
+	// Done is what was done in the time of all classes, and of those that differ; nil: nobody counted.
+	Done      []Done `json:"done,omitempty"`
+	Functions []Line `json:"functions"` // those that were tested, by their own time
+	Counters  []Line `json:"counters"`  // those that both have, in units of their own
 	// Untested are classes and counters that so few runs could not tell apart, whatever they say.
 	Untested int      `json:"untested,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
@@ -182,6 +184,7 @@ func explainEnd(c *compare.Couple, role ends.Role, metrics bool, together float6
 		e.testFunctions()
 	}
 	e.sumUp(s)
+	e.Done = s.done(Differing(e.Classes))
 	e.Notes = append(e.Notes, s.notes(c)...)
 	return e, nil
 }

@@ -138,3 +138,20 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error("a thread that is not there is sampled")
 	}
 }
+
+// Samples by a count are by that or none: a clock in its place would tell of something else.
+func TestOfCount(t *testing.T) {
+	for _, of := range []Count{Instructions, LLCMisses} {
+		s, err := Open(Options{CPUs: []int{0}, Of: of})
+		if err != nil {
+			t.Logf("%s: %v", of, err)
+			continue
+		}
+		if s.Event.Name != string(of) || s.Event.Nanoseconds {
+			t.Errorf("asked for %s, sampled by %+v", of, s.Event)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

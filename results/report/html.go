@@ -30,7 +30,7 @@ var pageScript string
 // names come from other machines.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText +
-		flowsText + costText + probeText + flameText + whyText + tripsText + alongText + costRateText))
+		flowsText + costText + probeText + flameText + whyText + tripsText + alongText + costRateText + hardwareText))
 })
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and

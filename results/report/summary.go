@@ -138,7 +138,8 @@ type End struct {
 	RateNs         *stat.Summary `json:"rate_ns,omitempty"`    // 1/packets_per_s
 	LostShare      *stat.Summary `json:"lost_share,omitempty"` // of the sent packets, of the receiver's half
 	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
-	Probed         *Probed       `json:"probed,omitempty"` // nil: no probe ran
+	Probed         *Probed       `json:"probed,omitempty"`   // nil: no probe ran
+	Hardware       *Hardware     `json:"hardware,omitempty"` // nil: nothing counted there
 
 	trips bool // its throughput is that of requests
 }
@@ -417,6 +418,7 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	e.LostShare = stat(func(h *results.Host) *float64 { return h.Packets.LostShare() })
 	e.Proof = proof(runs, host)
 	e.Probed = probed(runs, host)
+	e.Hardware = hardwareOf(stat)
 	return e
 }
 

@@ -88,6 +88,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeROI(b, s.ROI)
 	writeLadders(b, s.Ladders)
 	writeCosts(b, s.Costs)
+	writeHardware(b, s)
 	writeProbes(b, s)
 	writeStops(b, s.Stops)
 	writeNotes(b, s)

@@ -50,6 +50,7 @@ type whyView struct {
 	Title, End, Event   string
 	RunsA, RunsB        int
 	Classes             []whyRow
+	Done                []whyRow
 	Functions, Counters []whyRow
 	Sentences           []string
 	Method              []string // with the last of them
@@ -104,6 +105,10 @@ func newWhyView(r *why.Result, e *why.End) whyView {
 	}
 	for i := range vague {
 		add("of it "+vague[i].Name, &vague[i])
+	}
+	for i := range e.Done {
+		f := e.Done[i].Fields()
+		v.Done = append(v.Done, whyRow{Name: f[0], Fields: f[1:]})
 	}
 	functions := why.Differing(e.Functions)
 	for i := range functions[:min(len(functions), maxFunctions)] {

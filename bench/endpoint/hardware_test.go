@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"math"
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/results"
+)
+
+// Figures per payload, by hand, of 2 MB; what was not counted whole has none.
+func TestFillHardware(t *testing.T) {
+	count := func(name string, v float64, quality string) measure.Metric {
+		return measure.Metric{Name: name, Value: v, Source: "of " + name, Quality: quality}
+	}
+	h := results.Host{Metrics: []measure.Metric{count("pmu_cycles", 4e6, ""), count("pmu_instructions", 6e6, "scaled"),
+		count("pmu_llc_misses", 5000, ""), count("dram_read_bytes", 4e6, "one"), count("dram_write_bytes", 2.2e6, "two"),
+		count("mbm_total_bytes", 1e6, "")}}
+	fillHardware(&h, 2e6)
+	for name, want := range map[string]struct {
+		of    *float64
+		value float64
+	}{"cycles_per_byte": {h.CyclesPerByte, 2}, "instructions_per_kb": {h.InstructionsPerKB, 3000}, "ipc": {h.IPC, 1.5},
+		"llc_misses_per_kb": {h.LLCMissesPerKB, 2.5}, "dram_bytes_per_byte": {h.DRAMPerByte, 3.1},
+		"mbm_bytes_per_byte": {h.MBMPerByte, .5}} {
+		row := h.Metrics[0]
+		for _, m := range h.Metrics {
+			if m.Name == name {
+				row = m
+			}
+		}
+		if want.of == nil || math.Abs(*want.of-want.value) > 1e-9 || row.Value != *want.of {
+			t.Errorf("%s: %v, row %+v, want %v", name, want.of, row, want.value)
+		}
+		if q := map[string]string{"instructions_per_kb": "scaled", "ipc": "scaled", "dram_bytes_per_byte": "one; two"}[name]; row.Quality != q {
+			t.Errorf("%s: quality %q, want %q", name, row.Quality, q)
+		}
+	}
+	some := results.Host{Metrics: []measure.Metric{count("dram_read_bytes", 4e6, ""), count("pmu_instructions", 6e6, "")}}
+	fillHardware(&some, 2e6)
+	if some.DRAMPerByte != nil || some.IPC != nil || some.CyclesPerByte != nil || some.InstructionsPerKB == nil {
+		t.Errorf("reads without writes, and instructions without cycles: %+v", some)
+	}
+	if fillHardware(&some, 0); len(some.Metrics) != 3 {
+		t.Errorf("of no payload: %+v", some.Metrics)
+	}
+}

@@ -53,10 +53,16 @@ func clocksOf(cpus []int, b, a EventCounts, wall float64) (out []cpuClock) {
 		mperf, _, ok2 := pmuGrowth(b, a, pmuMPERF, i)
 		tsc, _, ok3 := pmuGrowth(b, a, pmuTSC, i)
 		if ok1 && ok2 && ok3 && mperf > 0 && tsc > 0 {
-			out = append(out, cpuClock{cpu, aperf, mperf, tsc / wall / 1e6})
+			out = append(out, cpuClock{cpu, aperf, mperf, tsc / countedS(b, a, pmuTSC, i) / 1e6})
 		}
 	}
 	return out
+}
+
+// countedS returns how long counter name of the CPU at index i was to count, in seconds: in turns,
+// longer than these by what lies between two readings.
+func countedS(b, a EventCounts, name string, i int) float64 {
+	return float64(a[name][i].EnabledNs-b[name][i].EnabledNs) / 1e9
 }
 
 // pmuGrowth computes by how much counter name of the CPU at index i grew, and the share of the time

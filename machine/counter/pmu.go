@@ -200,7 +200,8 @@ func (r *rows) pmu(cpus []int, b, a EventCounts, wall float64, llc string) {
 	var aperf, mperf, tsc float64
 	for i, c := range cpus {
 		if v, share, ok := pmuGrowth(b, a, pmuCycles, i); ok {
-			r.add(fmt.Sprintf("pmu_cpu%d_cycles_per_s", c), "1/s", v/wall, cyclesSource, sharedQuality(share))
+			r.add(fmt.Sprintf("pmu_cpu%d_cycles_per_s", c), "1/s", v/countedS(b, a, pmuCycles, i), cyclesSource,
+				sharedQuality(share))
 		}
 		x, ok1 := growth(pmuAPERF, i)
 		y, ok2 := growth(pmuMPERF, i)
@@ -208,9 +209,10 @@ func (r *rows) pmu(cpus []int, b, a EventCounts, wall float64, llc string) {
 		if !ok1 || !ok2 || !ok3 {
 			continue
 		}
+		z /= countedS(b, a, pmuTSC, i)
 		aperf, mperf, tsc = aperf+x, mperf+y, tsc+z
 		if y > 0 {
-			r.add(measure.MetricGHz, "GHz", x/y*z/wall/1e9, msrSource, "", strconv.Itoa(c))
+			r.add(measure.MetricGHz, "GHz", x/y*z/1e9, msrSource, "", strconv.Itoa(c))
 		}
 	}
 	for _, x := range []struct{ event, source string }{{pmuCycles, cyclesSource},
@@ -220,7 +222,7 @@ func (r *rows) pmu(cpus []int, b, a EventCounts, wall float64, llc string) {
 		}
 	}
 	if mperf > 0 && len(cpus) > 0 {
-		r.add("pmu_ghz", "GHz", aperf/mperf*tsc/float64(len(cpus))/wall/1e9, msrSource, "")
+		r.add("pmu_ghz", "GHz", aperf/mperf*tsc/float64(len(cpus))/1e9, msrSource, "")
 	}
 }
 

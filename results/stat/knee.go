@@ -54,18 +54,21 @@ func KneeOf(sizes []float64, ratios []*Ratio, within float64) Knee {
 // between computes how far x is on the way from a to b.
 func between(x, a, b float64) float64 { return (x - a) / (b - a) }
 
-// kneeAt finds where the estimates, pooled so that they grow (isotonic regression), reach full.
+// kneeAt finds where the estimates, pooled so that they grow (isotonic regression), reach full. A
+// size without one is passed over.
 func kneeAt(sizes []float64, ratios []*Ratio, full float64) *float64 {
 	type pool struct{ sum, n float64 }
 	var pools []pool
+	var at []float64
 	for i := range sizes {
 		p := pool{1, 1}
 		if i < len(ratios) {
 			if ratios[i] == nil {
-				return nil
+				continue
 			}
 			p.sum = ratios[i].Value
 		}
+		at = append(at, sizes[i])
 		for n := len(pools); n > 0 && pools[n-1].sum/pools[n-1].n >= p.sum/p.n; n-- {
 			p = pool{p.sum + pools[n-1].sum, p.n + pools[n-1].n}
 			pools = pools[:n-1]
@@ -86,10 +89,10 @@ func kneeAt(sizes []float64, ratios []*Ratio, full float64) *float64 {
 			return nil
 		}
 		w := (full - fit[i-1]) / (y - fit[i-1])
-		if a, b := sizes[i-1], sizes[i]; a > 0 && b > 0 {
+		if a, b := at[i-1], at[i]; a > 0 && b > 0 {
 			return new(math.Exp(math.Log(a) + w*math.Log(b/a)))
 		}
-		return new(sizes[i-1] + w*(sizes[i]-sizes[i-1]))
+		return new(at[i-1] + w*(at[i]-at[i-1]))
 	}
 	return nil
 }

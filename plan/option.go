@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -32,6 +33,7 @@ type Option struct {
 	Many    string      // joins the values of a flag that may be given several times
 	Places  bool        // it chooses CPUs or queues
 	OfPlan  bool        // a key of plans says it for all cells, and that key has the flag
+	Plenty  Plenty      // of a size that a path may starve of, where plenty is; "": of none
 
 	concerns func(stream.Mode) bool // nil: any mode
 	besides  func(stream.Mode) bool // it means nothing where one of the modes is such; nil: none is
@@ -49,6 +51,27 @@ const (
 	OfHost  kind = "host" // set on hosts for the run, and put back
 	ofRun   kind = "run"  // how a run is made
 )
+
+// Plenty is where among an option's sizes a path has plenty: the other end starves it.
+type Plenty string
+
+// Where plenty is.
+const (
+	More Plenty = "more" // of memory, of a ring
+	Less Plenty = "less" // of what is kept back
+	None Plenty = "none" // the same, and nothing is a size of it, too
+)
+
+// Size returns how large a cell has an option of which there may be plenty. ok is false where it is
+// no such, or where that was left to the mode or the driver.
+func (o *Option) Size(c *Cell) (n float64, ok bool) {
+	raw := o.value.raw(c)
+	if raw == "" && o.Plenty == None {
+		return 0, true
+	}
+	n, err := strconv.ParseFloat(raw, 64)
+	return n, err == nil && o.Plenty != "" && (n > 0 || o.Plenty == None)
+}
 
 // value is how a field of a cell is read and written.
 type value struct {

@@ -42,6 +42,12 @@ func (r *Record) LeftOut() bool {
 	return !r.Warmup && (c == plan.ByEnvironment || c == plan.ByOutcome)
 }
 
+// Starved reports whether a run ended because the NIC found no buffer for its payload, which the
+// receivers that take queues over say so.
+func (r *Record) Starved() bool {
+	return r.Verdict == Failed && strings.Contains(r.Reason, "starved: ")
+}
+
 // Fail makes a run invalid.
 func (r *Record) Fail(by plan.GateClass, reason, fix string) {
 	r.Verdict, r.Gate, r.Reason, r.Fix = Invalid, by, reason, fix

@@ -8,6 +8,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
+	"github.com/zcbench/zcbench/results/sweep"
 )
 
 // Section is which of three questions a sentence answers.
@@ -127,6 +128,7 @@ type Evidence struct {
 	Compare []string
 	Stops   []Stop
 	Proofs  []Proof
+	Sweeps  []sweep.Sweep // of sizes from plenty to starving
 	// Power: nobody would wonder that nothing is said per watt, where it is false.
 	Power bool
 }
@@ -140,6 +142,7 @@ type line struct {
 // lines are what an answer says, in its order: the first that has something to say is the report's
 // first line.
 var lines = []line{
+	{(*writer).ofSet, (*writer).sweeps},
 	{(*writer).ofSet, (*writer).rankings},
 	{(*writer).ofSet, (*writer).proofs},
 	{(*writer).ofSet, (*writer).discarded},

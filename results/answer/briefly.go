@@ -17,6 +17,7 @@ import (
 
 // write makes the sentences.
 func (s *shortener) write() {
+	s.knees()
 	extra := s.extra()
 	room := MostSentences - min(len(extra), 2)
 	decided, senders := false, 0

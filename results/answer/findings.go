@@ -28,6 +28,7 @@ type Finding struct {
 	Margin  *float64       `json:"margin,omitempty"` // within which they are equal (0.05 = 5 %)
 	Verdict FindingVerdict `json:"verdict"`
 	Level   stat.Level     `json:"level,omitempty"` // what it holds for
+	Knee    *KneeOf        `json:"knee,omitempty"`  // of a swept size, then there is no ratio
 	// Sentence tells it; findings that one sentence tells follow each other.
 	Sentence string `json:"sentence"`
 }

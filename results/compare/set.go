@@ -59,6 +59,8 @@ type Cell struct {
 	Made int
 	// Unsupported is why the cell cannot run, where that is on record.
 	Unsupported string
+	// Starved are the runs that ended because the NIC found no buffer.
+	Starved []*results.Record
 	// Refused is the last run that does not count; nil: all do.
 	Refused *results.Record
 
@@ -105,6 +107,9 @@ func NewSet(name string, j results.Journal) Set {
 		} else {
 			s.Cells[n].Other++
 			s.Cells[n].Refused = r
+		}
+		if r.Starved() {
+			s.Cells[n].Starved = append(s.Cells[n].Starved, r)
 		}
 		if r.Verdict == results.Unsupported && s.Cells[n].Unsupported == "" {
 			s.Cells[n].Unsupported = cmp.Or(r.Reason, "no reason given")

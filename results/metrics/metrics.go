@@ -21,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/zc/devmem"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
 	"github.com/zcbench/zcbench/zc/uringzc"
 	"github.com/zcbench/zcbench/zc/zcrx"
@@ -44,6 +45,7 @@ var Sections = []measure.MetricSection{
 			zcrx.Metrics,
 			devmem.ProofMetrics,
 			devmem.ReadMetrics,
+			nicqueue.Metrics,
 			tcpmmap.Metrics,
 			counter.TCPInfoMetrics,
 			run,

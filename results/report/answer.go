@@ -19,7 +19,8 @@ var (
 
 // answerOf puts into sentences what the evidence supports, all of it and in short.
 func answerOf(set *compare.Set, s *Summary) (*answer.Answer, *answer.Brief) {
-	e := answer.Evidence{Set: set, Figures: leadBy, Compared: s.Compared, Compare: told, Power: true}
+	e := answer.Evidence{Set: set, Figures: leadBy, Compared: s.Compared, Compare: told, Power: true,
+		Sweeps: s.Sweeps}
 	for _, x := range s.Stops {
 		e.Stops = append(e.Stops, answer.Stop{Number: x.Number, Verdict: x.Verdict, Reason: x.Reason, Fix: x.Fix,
 			Blocked: x.Blocked, Cells: x.Cells})

@@ -29,8 +29,11 @@ var pageScript string
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
 var page = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText +
-		flowsText + costText + probeText + flameText + whyText + tripsText + alongText + costRateText + hardwareText))
+	return template.Must(template.New("report").Funcs(template.FuncMap{"sweepIntro": func() string {
+		return sweepIntro
+	}}).Parse(pageText + packetsText + lossFreeText + ladderText + roiText +
+		flowsText + costText + probeText + flameText + whyText + tripsText + alongText + costRateText +
+		hardwareText + sweepText))
 })
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and
@@ -61,6 +64,7 @@ type view struct {
 	Probes    probeView
 	Whys      whySection
 	Packets   []packetView // of cells that move such
+	Swept     []sweepView
 }
 
 type plotView struct {
@@ -128,6 +132,7 @@ func newView(s *Summary, figures []Figure) view {
 	v.Style, v.Script = template.CSS("\n"+chartStyle+pageStyle), template.JS("\n"+pageScript)
 	v.Gates = gateLines(s.Header.Plan)
 	v.Probes = newProbeView(s.Cells)
+	v.Swept = sweepViews(s.Sweeps, figures)
 	v.Whys = whySection{whyViews(s.Why), s.WhyMore}
 	return v
 }

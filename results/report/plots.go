@@ -66,7 +66,7 @@ func Figures(s *Summary) ([]Figure, error) {
 // page's plots.
 func bySelf(name string) bool {
 	return strings.HasPrefix(name, decisionName) || strings.HasSuffix(name, "cost_rate") || strings.HasPrefix(name,
-		"roi_")
+		"roi_") || strings.HasPrefix(name, sweepName)
 }
 
 func figures(s *Summary) ([]Figure, error) {
@@ -126,7 +126,11 @@ func figures(s *Summary) ([]Figure, error) {
 		return nil, err
 	}
 	times, err := timeFigureList(s.Cells)
-	return slices.Concat(out, rates, flows, stages, times), err
+	if err != nil {
+		return nil, err
+	}
+	sweeps, err := sweepFigures(s.Sweeps)
+	return slices.Concat(sweeps, out, rates, flows, stages, times), err
 }
 
 // powerBy names what measured the SUT's power; figures of several instruments are

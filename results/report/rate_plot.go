@@ -91,11 +91,18 @@ var (
 )
 
 // curvesSVG draws them with a line of the legend each, below the plot.
-func curvesSVG(all []curve) ([]byte, error) {
+func curvesSVG(all []curve) ([]byte, error) { return curvesOver(all, nil) }
+
+// curvesOver draws them over an axis on which some places have names; nil: over numbers from 0 on.
+func curvesOver(all []curve, names map[float64]string) ([]byte, error) {
 	p := plot.New()
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Tick.Label.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(9)}
 		a.Tick.Marker, a.Min, a.Color = plot.TickerFunc(ticks), 0, ink
+	}
+	if names != nil {
+		p.X.Tick.Marker = sizeTicks(names)
+		p.X.Min = math.Inf(1)
 	}
 	p.BackgroundColor = color.White
 	grid := plotter.NewGrid()
@@ -124,7 +131,9 @@ func curvesSVG(all []curve) ([]byte, error) {
 		}
 		for _, xy := range c.at {
 			top = math.Max(top, xy.Y)
-			p.X.Max = math.Max(p.X.Max, xy.X*1.05)
+			if names == nil {
+				p.X.Max = math.Max(p.X.Max, xy.X*1.05)
+			}
 		}
 	}
 	legend := 0.16 * vg.Inch * vg.Length(len(all))

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
+	"github.com/zcbench/zcbench/results/sweep"
 	"github.com/zcbench/zcbench/results/why"
 )
 
@@ -55,6 +56,8 @@ type Summary struct {
 	// Flows are how cells with several flows do by their number; nil: none has.
 	Flows []flowCurve `json:"flows,omitempty"`
 	Trips []tripsCell `json:"round_trips,omitempty"`
+	// Sweeps are the cells that differ in one size alone, from plenty to starving.
+	Sweeps []sweep.Sweep `json:"sweeps,omitempty"`
 	// LossFree are the cells whose runs are searches for the highest rate without loss.
 	LossFree []lossFreeCell `json:"loss_free,omitempty"`
 	// Along are the cells with a path of interfaces.
@@ -181,6 +184,7 @@ func Summarize(j results.Journal) *Summary {
 	s.Compared, s.Uncompared = compared(&set)
 	between := set.Between
 	q := asked{between: between, compared: s.Compared, rankings: answer.Rankings(&set, leadBy)}
+	s.Sweeps = sweep.Of(&set, s.Compared.Effect())
 	s.Answer, s.Brief = answerOf(&set, s) // its rankings have a part in the comparisons' p
 	s.Answers = []answer.Finding{}
 	if s.Brief != nil {

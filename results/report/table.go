@@ -80,6 +80,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeRows(b, s)
 	writeMeans(b, strings.Join(s.Means, "; "))
 	writeLegend(b, s)
+	writeSweeps(b, s.Sweeps)
 	writeLossFree(b, s.LossFree)
 	writeTrips(b, s.Trips)
 	writeAlong(b, s.Along)

@@ -47,6 +47,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64)) {
 	q := r.queue
 	figure("devmem_queue", "1", float64(q.ID))
+	e.Figures = append(e.Figures, q.Shortage(r.bufLen)...)
 	e.Notes = append(e.Notes, q.Notes()...)
 	on, _ := q.Landed(r.fd)
 	if id, ok := on.Queue(); ok {

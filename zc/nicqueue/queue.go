@@ -25,6 +25,7 @@ type Queue struct {
 	old     bindings    // of the interface, before that
 	pools   []uint64    // the page pools that it got with our memory, in order; nil: not known
 	unsplit nic.Unsplit // the driver's counters when our memory was bound
+	wanted  wants       // and those of buffers
 
 	stranger stranger
 	unfenced bool // others may use it
@@ -84,6 +85,7 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 	}
 	q.pools = q.firstPools()
 	q.unsplit, _ = q.Dev.Unsplit() // a driver without such counters has none to name
+	q.wanted = q.wants()
 	return nil
 }
 

@@ -151,6 +151,7 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	figure("zcrx_queue", "1", float64(r.queue.ID))
 	e.Notes = append(e.Notes, r.queue.Notes()...)
 	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
+	e.Figures = append(e.Figures, r.queue.Shortage(r.z.BufLen())...)
 	on, _ := r.queue.Landed(r.fd)
 	if id, ok := on.Queue(); ok {
 		figure("zcrx_flow_queue", "1", float64(id))

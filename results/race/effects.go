@@ -91,7 +91,8 @@ func (r *Race) Effects() (e Effects) {
 		if host {
 			f = &all
 		}
-		weights, n := r.corners(levels, base)
+		arms := slices.DeleteFunc(slices.Clone(f.seen), func(a int) bool { return r.left[a].out })
+		weights, n := r.corners(arms, levels, base)
 		if n > 0 {
 			c = f.of(weights)
 		}
@@ -129,12 +130,12 @@ func (r *Race) Effects() (e Effects) {
 	return e
 }
 
-// corners computes the weights of the arms in the effect of levels: of each arm that has them, and
+// corners computes the weights of arms in the effect of levels: of each arm that has them, and
 // of those that are the same but have the default's levels instead of some of them. Sets that lack
 // one of these are left out.
-func (r *Race) corners(levels map[int]int, base []int) (weights map[int]float64, n int) {
+func (r *Race) corners(arms []int, levels map[int]int, base []int) (weights map[int]float64, n int) {
 	at := map[string]int{}
-	for _, arm := range r.measured() {
+	for _, arm := range arms {
 		at[fmt.Sprint(r.field.Arms[arm])] = arm
 	}
 	factors := make([]int, 0, len(levels))
@@ -143,7 +144,7 @@ func (r *Race) corners(levels map[int]int, base []int) (weights map[int]float64,
 	}
 	slices.Sort(factors)
 	weights = map[int]float64{}
-	for _, arm := range r.measured() {
+	for _, arm := range arms {
 		var set []int
 		for corner := range 1 << len(factors) {
 			like := slices.Clone(r.field.Arms[arm])

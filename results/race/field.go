@@ -22,6 +22,16 @@ type Field struct {
 	Factors []Factor `json:"factors"`
 	Arms    [][]int  `json:"arms"`    // settings: the index of a level for each factor
 	Default int      `json:"default"` // which of the arms the defaults are
+	// First is how many of the arms race from the beginning. The others wait, and come in where what
+	// was seen lets expect more of them than of the leader. 0: all race.
+	First int `json:"first,omitempty"`
+}
+
+func (f *Field) first() int {
+	if f.First == 0 {
+		return len(f.Arms)
+	}
+	return f.First
 }
 
 // check reports what is wrong with a field.
@@ -31,6 +41,12 @@ func (f *Field) check() error {
 	}
 	if f.Default < 0 || f.Default >= len(f.Arms) {
 		return fmt.Errorf("setting %d is to be the default, of %d", f.Default, len(f.Arms))
+	}
+	if f.First < 0 || f.First > len(f.Arms) {
+		return fmt.Errorf("%d settings are to race from the beginning, of %d", f.First, len(f.Arms))
+	}
+	if f.Default >= f.first() {
+		return errors.New("the default is among those that wait")
 	}
 	seen := map[string]int{}
 	for i, arm := range f.Arms {
@@ -123,7 +139,7 @@ func (b *Budget) check() error {
 // is compared with, and, with one, the least that it needs.
 func (b *Budget) Factorial(f *Field, starts int) (seconds float64) {
 	of, n := f.groups()
-	arms := make([]int, len(f.Arms))
+	arms := make([]int, f.first())
 	for i := range arms {
 		arms[i] = i
 	}

@@ -24,12 +24,14 @@ type Race struct {
 	group  []int // of each arm
 	groups int
 
-	in   []bool    // the race
-	left []leaving // of each arm
-	obs  []observation
+	in    []bool    // the race
+	waits []bool    // to come into it
+	left  []leaving // of each arm
+	obs   []observation
 
 	blocks, starts int     // that were begun
-	whole          int     // blocks in which every arm ran that can run
+	whole          int     // blocks in which every arm of the beginning ran that can run
+	chosen         bool    // since then others run, by what was seen
 	queue          []Start // of the block that runs
 	plan           float64 // what the starts so far were to take
 	spent          float64 // what they took
@@ -58,8 +60,10 @@ func New(field *Field, budget Budget, seed uint64) (*Race, error) {
 	}
 	r := &Race{field: field, budget: budget, seed: seed, last: -1, in: make([]bool, len(field.Arms)),
 		left: make([]leaving, len(field.Arms))}
+	r.waits = make([]bool, len(field.Arms))
 	for i := range r.in {
-		r.in[i] = true
+		r.in[i] = i < field.first()
+		r.waits[i] = !r.in[i]
 	}
 	r.group, r.groups = field.groups()
 	r.begin()
@@ -109,7 +113,7 @@ func (r *Race) Spent() float64 { return r.spent }
 func (r *Race) begin() {
 	arms := r.running()
 	r.queue = layOut(r.blocks, arms, r.group, r.groups, r.budget.Together, r.seed)
-	if r.blocks++; !slices.ContainsFunc(r.left, func(l leaving) bool { return l.block > 0 && !l.out }) {
+	if r.blocks++; !r.chosen {
 		r.whole = r.blocks
 	}
 }
@@ -166,12 +170,12 @@ func (r *Race) halve() {
 		}
 	}
 	arms := r.running()
-	if len(arms) < 2 {
+	if len(arms) == 0 {
 		r.end()
 		return
 	}
 	rivals := r.rivals(arms)
-	alpha := stat.Alpha / float64(len(rivals))
+	alpha := stat.Alpha / float64(max(1, len(rivals)))
 	order, may, near := []int{r.leader(arms)}, 1, true
 	for _, v := range rivals {
 		lo, hi := v.interval(alpha)
@@ -186,15 +190,23 @@ func (r *Race) halve() {
 		order = append(order, v.arm)
 	}
 	keep := min(len(order), max(2, (len(arms)+1)/2, may))
+	run := r.withWaiting(order[:keep])
 	time := (r.budget.Seconds - r.spent) / r.pace()
-	for keep > 2 && r.course(order[:keep]) > time {
-		keep--
+	for len(run) > 2 && r.course(run) > time {
+		run = run[:len(run)-1]
 	}
-	if first, _ := r.block(order[:keep]); len(order) == 1 || near || first > time {
+	if first, _ := r.block(run); len(run) == 1 || near && len(run) == len(order) || first > time {
 		r.end()
 		return
 	}
-	for _, arm := range order[keep:] {
+	r.chosen = r.chosen || !slices.Equal(slices.Sorted(slices.Values(run)), arms)
+	for _, arm := range run {
+		r.in[arm], r.waits[arm] = true, false
+	}
+	for _, arm := range order {
+		if slices.Contains(run, arm) {
+			continue
+		}
 		i := slices.IndexFunc(rivals, func(v rival) bool { return v.arm == arm })
 		lo, hi := rivals[i].interval(alpha)
 		r.drop(arm, "not among the best for which there was time: "+ratio(rivals[i].value, lo, hi))

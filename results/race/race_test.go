@@ -24,6 +24,7 @@ type told struct {
 // Told the same again, a race is where it was; a journal of another is refused.
 func TestReplays(t *testing.T) {
 	f := six()
+	f.First = 40
 	b := third(f)
 	b.Together = 7
 	r, err := New(f, b, 5)
@@ -43,6 +44,9 @@ func TestReplays(t *testing.T) {
 		if err := r.Tell(s, 30, line.Readings); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if n := len(r.Standing()); n <= 40 || n == 64 {
+		t.Errorf("%d arms ran", n)
 	}
 	again, err := New(f, b, 5)
 	if err != nil {
@@ -164,6 +168,8 @@ func TestLeaves(t *testing.T) {
 func TestRefused(t *testing.T) {
 	good := Budget{Seconds: 1e4, Arm: 1}
 	for name, change := range map[string]func(*Field, *Budget){
+		"from the":      func(f *Field, _ *Budget) { f.First = 65 },
+		"default is":    func(f *Field, _ *Budget) { f.First, f.Default = 4, 5 },
 		"default":       func(f *Field, _ *Budget) { f.Default = 64 },
 		"same":          func(f *Field, _ *Budget) { f.Arms[5] = f.Arms[6] },
 		"levels, of 6":  func(f *Field, _ *Budget) { f.Arms[5] = nil },

@@ -192,7 +192,7 @@ func (p *played) holds(e Effects) bool {
 		if x.With >= 0 {
 			levels[x.With] = x.WithLevel
 		}
-		weights, _ := p.corners(levels, p.field.Arms[p.field.Default])
+		weights, _ := p.corners(p.measured(), levels, p.field.Arms[p.field.Default])
 		truth := 0.0
 		for arm, w := range weights {
 			truth += w * p.m.truth[arm]
@@ -238,7 +238,7 @@ func (c *tally) add(p *played) {
 func TestFindsTheBest(t *testing.T) {
 	long.Garbage(t)
 	f := six()
-	rounds, least := long.Rounds(8, 500), float64(long.Rounds(90, 94)) // few rounds tell a share badly
+	rounds, least := long.Rounds(8, 300), float64(long.Rounds(90, 94)) // few rounds tell a share badly
 	for _, of := range []noise{likeAA, usual, rough} {
 		var all tally
 		for landscape, l := range landscapes {

@@ -22,8 +22,8 @@ type Field struct {
 	Factors []Factor `json:"factors"`
 	Arms    [][]int  `json:"arms"`    // settings: the index of a level for each factor
 	Default int      `json:"default"` // which of the arms the defaults are
-	// First is how many of the arms race from the beginning. The others wait, and come in where what
-	// was seen lets expect more of them than of the leader. 0: all race.
+	// First is how many of the arms race from the beginning. The others wait, and come in where
+	// what was seen lets expect more of them than of the leader. 0: all race.
 	First int `json:"first,omitempty"`
 }
 
@@ -67,8 +67,8 @@ func (f *Field) check() error {
 	return nil
 }
 
-// groups tells of each arm which group it is in: those of a group have equal host levels. Groups are
-// numbered in the order of their first arms.
+// groups tells of each arm which group it is in: those of a group have equal host levels. Groups
+// are numbered in the order of their first arms.
 func (f *Field) groups() (of []int, n int) {
 	var hosts [][]int
 	for _, arm := range f.Arms {
@@ -93,7 +93,7 @@ type Budget struct {
 	Arm      float64 `json:"arm"`                // the turns of one arm in a start
 	Start    float64 `json:"start"`              // of a start, whatever is in it
 	Change   float64 `json:"change"`             // from one group to another
-	Together int     `json:"together,omitempty"` // how many arms a start can have at most; 0: any number
+	Together int     `json:"together,omitempty"` // arms in a start, at most; 0: any number
 }
 
 // Start is what runs together: arms of one group take turns.

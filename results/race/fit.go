@@ -172,7 +172,11 @@ type contrast struct {
 // observations that the estimate is, whatever the spread was assumed to be.
 func (f *fit) of(weights map[int]float64) (c contrast) {
 	rhs := make([]float64, len(f.common))
-	for a, w := range weights {
+	for _, a := range f.seen {
+		w := weights[a]
+		if w == 0 {
+			continue
+		}
 		c.value += w * f.arm[a]
 		for i, x := range f.both[a] {
 			rhs[i] -= x * w / f.n[a]

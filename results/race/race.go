@@ -85,7 +85,8 @@ func (r *Race) Tell(s Start, seconds float64, readings []Reading) error {
 		return fmt.Errorf("start %v is not the next one of this race, %v", s, next)
 	}
 	for _, reading := range readings {
-		if !slices.Contains(s.Arms, reading.Arm) || reading.Out == "" && !(reading.Value > 0 && reading.Value < math.MaxFloat64) {
+		if !slices.Contains(s.Arms, reading.Arm) || reading.Out == "" &&
+			!(reading.Value > 0 && reading.Value < math.MaxFloat64) {
 			return fmt.Errorf("reading %v of start %v is of no arm of it, or not above 0", reading, s)
 		}
 	}
@@ -127,9 +128,9 @@ func (r *Race) running() (arms []int) {
 	return arms
 }
 
-// layOut makes the starts of a block: the groups in an order that is rotated every second block, and
-// turned round in between, so that drift hits all alike. If a group has more arms than can be in a
-// start, which are together is dealt anew in each block.
+// layOut makes the starts of a block: the groups in an order that is rotated every second block,
+// and turned round in between, so that drift hits all alike. If a group has more arms than can be
+// in a start, which are together is dealt anew in each block.
 func layOut(block int, arms, group []int, groups, together int, seed uint64) (out []Start) {
 	rng := rand.New(rand.NewPCG(seed, uint64(block)))
 	for i := range groups {
@@ -232,8 +233,8 @@ func (r *Race) block(arms []int) (seconds float64, last int) {
 	return r.budget.cost(r.last, layOut(r.blocks, arms, r.group, r.groups, r.budget.Together, r.seed))
 }
 
-// course computes what it takes to halve arms, the best first, until two are left and have run twice
-// more.
+// course computes what it takes to halve arms, the best first, until two are left and have run
+// twice more.
 func (r *Race) course(order []int) (seconds float64) {
 	for n := len(order); ; n = (n + 1) / 2 {
 		s, _ := r.block(order[:n])

@@ -75,8 +75,8 @@ func TestReplays(t *testing.T) {
 	}
 }
 
-// A block has every arm that runs once, in starts of one group and not too many; a block has at most
-// half of the arms of the one before it or all that may be better; the order turns round.
+// A block has every arm that runs once, in starts of one group and not too many; a block has at
+// most half of the arms of the one before it or all that may be better; the order turns round.
 func TestBlocks(t *testing.T) {
 	f := six()
 	b := third(f)
@@ -118,8 +118,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// What cannot run, or never counts, leaves with its reason; who misses a start stays; one that takes
-// longer than planned ends earlier.
+// What cannot run, or never counts, leaves with its reason; who misses a start stays; one that
+// takes longer than planned ends earlier.
 func TestLeaves(t *testing.T) {
 	f := six()
 	b := third(f)
@@ -226,7 +226,8 @@ func TestWords(t *testing.T) {
 		want       Word
 	}{
 		{in(1.03, 1.05), in(.9, 1.1), Mattered}, {in(.99, 1.01), in(.995, 1.005), DidNot},
-		{in(.99, 1.01), in(.9, 1.1), CannotTell}, {in(.9, 1.1), in(.8, .9), Mattered}, {in(1.001, 1.01), in(.99, 1.01), DidNot},
+		{in(.99, 1.01), in(.9, 1.1), CannotTell}, {in(.9, 1.1), in(.8, .9), Mattered},
+		{in(1.001, 1.01), in(.99, 1.01), DidNot},
 	} {
 		e := Effects{Main: []Effect{{Factor: 0, Level: 1, With: -1, Ratio: x.main}},
 			Pairs: []Effect{{Factor: 0, Level: 1, With: 1, WithLevel: 1, Ratio: x.pair}}}

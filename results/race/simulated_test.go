@@ -271,7 +271,8 @@ func TestCriterionTells(t *testing.T) {
 		const small, needle = 2, 3
 		rng := rand.New(rand.NewPCG(7, uint64(round)))
 		first := func(landscape int) *played {
-			m := &machine{noise: usual, rng: rng, truth: landscapes[landscape].truth(rng, f.Arms), budget: third(f), last: -1}
+			m := &machine{noise: usual, rng: rng, truth: landscapes[landscape].truth(rng, f.Arms), budget: third(f),
+				last: -1}
 			r, err := New(f, third(f), 1)
 			if err != nil {
 				t.Fatal(err)
@@ -284,7 +285,8 @@ func TestCriterionTells(t *testing.T) {
 			return &played{Race: r, m: m, top: slices.Max(m.truth)}
 		}
 		p := first(small)
-		if best := slices.MaxFunc(p.obs, func(a, b observation) int { return int(math.Copysign(1, a.y-b.y)) }); !p.good(best.arm) {
+		if best := slices.MaxFunc(p.obs,
+			func(a, b observation) int { return int(math.Copysign(1, a.y-b.y)) }); !p.good(best.arm) {
 			once++
 		}
 		p = first(needle)
@@ -336,7 +338,8 @@ func TestFlatIsATie(t *testing.T) {
 		said, was = said+math.Log(o.Value), was+math.Log(p.Gain)
 	}
 	said, was = said/float64(confirmed), was/float64(confirmed)
-	t.Logf("of %d: tie in %d, nothing mattered in %d; of %d optimism covers in %d; %.2f %%, told as %.2f %%", rounds, tie,
+	t.Logf("of %d: tie in %d, nothing mattered in %d; of %d optimism covers in %d; %.2f %%, told as %.2f %%", rounds,
+		tie,
 		none, confirmed, covered, 100*was, 100*said)
 	if tie < rounds*94/100 || none < rounds*94/100 || covered < confirmed*94/100 {
 		t.Error("a flat field is not told as flat")

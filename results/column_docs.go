@@ -197,6 +197,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"file is older"},
 	columnDoc{"tx_area", "",
 		"asked for: memory that the sender sends from; empty = udmabuf, where the mode has a dmabuf"},
+	columnDoc{"fastopen", "", "requested: connections of requests opened by TCP Fast Open; empty = not"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -6,7 +6,8 @@ import "github.com/zcbench/zcbench/flow/stream"
 
 // The modes of this folder.
 var (
-	TCP = stream.Mode{Name: "tcp", Role: stream.RX, Summary: "recv into a user buffer", Traits: stream.Buffered,
+	TCP = stream.Mode{Name: "tcp", Role: stream.RX, Summary: "recv into a user buffer",
+		Traits:      stream.Buffered | stream.Accepts,
 		Holds:       bufferBytes,
 		NewReceiver: stream.MakesReceiver(NewTCPReceiver)}
 	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX,
@@ -23,6 +24,9 @@ var (
 	RoundTrips = stream.Mode{Name: "rr", Role: stream.TX,
 		Summary: "round trips: requests by send, and the receiver's answers", Traits: stream.RoundTrips,
 		NewSender: stream.MakesSender(newRRSender)}
+	Connections = stream.Mode{Name: "crr", Role: stream.TX,
+		Summary: "a connection for each request: connect, request, response, close",
+		Traits:  stream.RoundTrips | stream.Connects, Kernel: "5.11", NewSender: stream.MakesSender(newCRRSender)}
 	Sendfile = stream.Mode{Name: "sendfile", Role: stream.TX, Summary: "sendfile from page cache memory",
 		NewSender: stream.MakesSender(NewSendfileSender)}
 	UringSend = stream.Mode{Name: "uring", Role: stream.TX, Summary: "io_uring send", Traits: stream.UsesRing,

@@ -4,6 +4,7 @@ package baseline
 
 import (
 	"cmp"
+	"errors"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -27,6 +28,7 @@ type TCPReceiver struct {
 	buf    *stream.Buffer
 	touch  *stream.Toucher
 	gather *stream.Gathering
+	visits *visitors // of a flow whose requests have a connection each; nil: of others
 }
 
 // NewTCPReceiver allocates the buffer.
@@ -38,14 +40,20 @@ func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
 	return &TCPReceiver{opt: o, buf: buf, gather: stream.NewGathering(o)}, nil
 }
 
-// Attach prepares the payload check.
-func (r *TCPReceiver) Attach(_ *stream.Conn, h stream.Hello) error {
+// Attach prepares the payload check, and where the sender makes connections the port for them.
+func (r *TCPReceiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
-	return nil
+	if h.Connects {
+		r.visits, err = newVisitors(c, h, r.buf.Bytes(), r.touch, r.opt.Socket)
+	}
+	return err
 }
 
 // Receive reads until the sender ends the flow.
 func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	if r.visits != nil {
+		return r.visits.serve(c, m)
+	}
 	message, read, at := r.buf.Bytes(), readBytes(r.opt), 0
 	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
 		return err
@@ -75,8 +83,8 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 // Evidence returns how the receiver waited.
 func (r *TCPReceiver) Evidence() stream.Evidence { return stream.Evidence{Figures: r.gather.Figures()} }
 
-// Close frees the buffer.
-func (r *TCPReceiver) Close() error { return r.buf.Close() }
+// Close frees the buffer, and closes what its flow has made.
+func (r *TCPReceiver) Close() error { return errors.Join(r.visits.close(), r.buf.Close()) }
 
 // bufferBytes returns the size of the receiver's buffer.
 func bufferBytes(o stream.Options) int { return cmp.Or(o.BufferBytes, o.MessageBytes) }

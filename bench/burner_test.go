@@ -185,7 +185,8 @@ func TestIntegrationBurnerIsFound(t *testing.T) {
 	price := func(j results.Journal) (ns float64, n int) {
 		for i := range j.Records {
 			r := &j.Records[i]
-			if v := r.SUT.NsPerKB(); r.Cell.RX == "tcp" && r.Cell.PacePercent > 0 && r.Verdict == results.OK && v != nil {
+			if v := r.SUT.NsPerKB(); r.Cell.RX == "tcp" && r.Cell.PacePercent > 0 && r.Verdict == results.OK &&
+				v != nil {
 				ns, n = ns+*v, n+1
 			}
 		}

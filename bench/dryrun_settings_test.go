@@ -139,7 +139,8 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 			[]string{"eth0: rss = without queues 2-3\n",
 				"rule = an ntuple rule for each of 4 flows: flow 0 to queue 2, flow 1 to queue 3, flow 2 to queue 2, " +
 					"flow 3 to queue 3\n",
-				"eth0: receive softirq, by interrupts or RPS = CPUs 12,14 (2cpu): queue 2 to CPU 14, queue 3 to CPU 12, " +
+				"eth0: receive softirq, by interrupts or RPS = CPUs 12,14 (2cpu): queue 2 to CPU 14, queue 3 to " +
+					"CPU 12, " +
 					"others in turn\n",
 				"SUT: 4 flows: 2 threads, one for each RX queue, on CPUs 13,15\n",
 				"TG: 4 flows: a thread each, on CPUs 9,11,13,15\n"}},

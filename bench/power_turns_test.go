@@ -83,7 +83,8 @@ func TestAutoLeavesSlowSourcesOut(t *testing.T) {
 		len(names) != 2 || !strings.Contains(names[0], "left out: power source hwmon measures every 1s") {
 		t.Errorf("order %q, left %q, %q, %v", e.order, e.left, names, err)
 	}
-	if _, err := (&powerEnd{order: []string{"hwmon"}}).fitting([]wire.PowerSource{slow, fast}, time.Second); err == nil {
+	if _, err := (&powerEnd{order: []string{"hwmon"}}).fitting([]wire.PowerSource{slow, fast},
+		time.Second); err == nil {
 		t.Error("a source that was named is too slow, and nothing says so")
 	}
 	if _, err := (&powerEnd{}).fitting([]wire.PowerSource{slow}, time.Second); err == nil {

@@ -17,6 +17,8 @@ var tripCells = []plan.Cell{
 	{ID: "uring/rr", RX: "uring", TX: "rr", InFlight: 4, Request: 64, Response: 128},
 	{ID: "rate", RX: "tcp", TX: "rr", RRRate: 1000, InFlight: 8},
 	{ID: "busy", RX: "tcp", TX: "rr", BusyPollUs: 50},
+	{ID: "crr", RX: "tcp", TX: "crr"},
+	{ID: "crr, many", RX: "tcp", TX: "crr", InFlight: 8, Request: 64, Response: 5000},
 	{ID: "udp/rr", RX: "udp", TX: "udp-rr"},
 	{ID: "udp-uring/rr", RX: "udp-uring", TX: "udp-rr", InFlight: 4, Request: 64, Response: 128},
 	{ID: "udp-xsk/rr", RX: "udp-xsk", TX: "udp-rr"},
@@ -52,7 +54,7 @@ func TestIntegrationRoundTripWindows(t *testing.T) {
 	kind.Timed(t)
 	r := newRig(t)
 	near := func(a, b float64) bool { return a >= .8*b && a <= 1.25*b }
-	for _, c := range []plan.Cell{tripCells[0], tripCells[1], tripCells[4]} {
+	for _, c := range []plan.Cell{tripCells[0], tripCells[1], tripCells[4], tripCells[6]} {
 		rec := r.inTime(t, matrix.Run{Cell: c})
 		if rec.Verdict != results.OK {
 			t.Fatalf("%s: %s: %s; fix %s", c.ID, rec.Verdict, rec.Reason, rec.Fix)

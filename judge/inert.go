@@ -34,7 +34,7 @@ const (
 // not measured is not listed.
 func FindInert(r *results.Record) (out []Inert) {
 	for _, check := range []func(*results.Record) *Inert{inertGRO, inertHWGRO, inertBigTCP,
-		inertTGBigTCP, inertSegmentation, inertBusyPoll, inertSet} {
+		inertTGBigTCP, inertSegmentation, inertBusyPoll, inertFastOpen, inertSet} {
 		if i := check(r); i != nil {
 			out = append(out, *i)
 		}
@@ -176,6 +176,16 @@ func inertBusyPoll(r *results.Record) *Inert {
 		"the socket must know a queue to poll: a NIC's, or that of a veth with GRO on and TSO off at its other " +
 			"end (not loopback), where the two ends have a CPU each; on a NIC defer its interrupts: " +
 			"napi_defer_hard_irqs, gro_flush_timeout"}
+}
+
+// inertFastOpen: some connections were opened with a request in their first packet.
+func inertFastOpen(r *results.Record) *Inert {
+	if on := r.Cell.FastOpen; on == nil || !*on || r.SUT.Counted(measure.MetricFastOpened) != 0 {
+		return nil
+	}
+	return &Inert{"fastopen", "fastopen had no effect: the receiver opened no connection with data in its first packet",
+		"both hosts need net.ipv4.tcp_fastopen=3, and nothing between them may drop the option, or SYN packets " +
+			"with data"}
 }
 
 // inertSet: of the settings that say how interrupts come and headers are split.

@@ -99,6 +99,8 @@ func TestInert(t *testing.T) {
 			""},
 		{"none asked for", plan.Cell{Set: "coalesce rx-usecs=0"}, ms{measure.MetricBusiestIRQ: 61000}, nil, ""},
 
+		{"opened fast", plan.Cell{FastOpen: new(true)}, ms{measure.MetricFastOpened: 12}, nil, ""},
+		{"not opened fast", plan.Cell{FastOpen: new(true)}, ms{measure.MetricFastOpened: 0}, nil, "fastopen"},
 		{"polled", plan.Cell{BusyPollUs: 50}, ms{measure.MetricBusyPolled: 12}, ms{measure.MetricBusyPolled: 0}, ""},
 		{"polled by the TG", plan.Cell{BusyPollUs: 50}, ms{measure.MetricBusyPolled: 0},
 			ms{measure.MetricBusyPolled: 12}, ""},

@@ -91,7 +91,8 @@ func TestSavedNameOfNIC(t *testing.T) {
 	for i := range qemuNICs {
 		n := &qemuNICs[i]
 		if n.own() {
-			if s := newSaved(c, vmConfig{cpus: 2, memMiB: 2048, tscKHz: 2_500_000, nic: n}, &guest.Spec{}, nil); s != nil {
+			if s := newSaved(c, vmConfig{cpus: 2, memMiB: 2048, tscKHz: 2_500_000, nic: n}, &guest.Spec{},
+				nil); s != nil {
 				t.Errorf("%s is kept, and what its device knows is not", n.name)
 			}
 			continue

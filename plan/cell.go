@@ -61,10 +61,11 @@ type Cell struct {
 	// Of round trips: the sizes of a request and its answer, 0: [stream.DefaultTrip]; how many
 	// requests of a flow may be without one, 0: one; and how many of all flows are to begin per
 	// second, 0: as answers come.
-	Request  int `json:"request_bytes,omitempty"`
-	Response int `json:"response_bytes,omitempty"`
-	InFlight int `json:"in_flight,omitempty"`
-	RRRate   int `json:"rr_rate,omitempty"`
+	Request  int   `json:"request_bytes,omitempty"`
+	Response int   `json:"response_bytes,omitempty"`
+	InFlight int   `json:"in_flight,omitempty"`
+	RRRate   int   `json:"rr_rate,omitempty"`
+	FastOpen *bool `json:"fastopen,omitempty"` // of connections that are made for each
 	// By datagrams: for how long an answer is waited for, 0: [stream.DefaultTripTimeout].
 	RRTimeoutUs int `json:"rr_timeout_us,omitempty"`
 
@@ -165,6 +166,12 @@ func (c *Cell) Steers() bool {
 func (c *Cell) RoundTrips() bool {
 	m, err := modes.Find(stream.TX, c.TX)
 	return err == nil && m.Has(stream.RoundTrips)
+}
+
+// Connects reports whether each request of the cell's sender has a connection of its own.
+func (c *Cell) Connects() bool {
+	m, err := modes.Find(stream.TX, c.TX)
+	return err == nil && m.Has(stream.Connects)
 }
 
 // Mode returns the name of the mode of an end: "" if the cell has none for it.

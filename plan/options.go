@@ -161,7 +161,8 @@ var Options = []Option{
 		Role: stream.TX, concerns: has(stream.RoundTrips),
 		Takes: "bytes of an answer, at most 1M", value: number(func(c *Cell) *int { return &c.Response },
 			sizeWithin(1, stream.MaxTripBytes), orOne)},
-	{Name: "in_flight", Since: 3, Type: "int", Help: "outstanding requests per flow (default: 1)", Kind: OfPath,
+	{Name: "in_flight", Since: 3, Type: "int",
+		Help: "outstanding requests per flow, with tx crr connections (default: 1)", Kind: OfPath,
 		Role: stream.TX, concerns: has(stream.RoundTrips),
 		Takes: fmt.Sprintf("requests in 1..%d", stream.MaxInFlight),
 		value: number(func(c *Cell) *int { return &c.InFlight }, within(1, stream.MaxInFlight), orOne)},
@@ -177,6 +178,10 @@ var Options = []Option{
 		Takes: "a duration of whole microseconds, at most 10s",
 		value: plainMicroseconds(func(c *Cell) *int { return &c.RRTimeoutUs }, stream.MaxTripTimeout)},
 
+	{Name: "fastopen", Since: 3, Type: "on|off", Help: "open the connections of requests by TCP Fast Open: the " +
+		"request is in the first packet once both hosts know each other; sets net.ipv4.tcp_fastopen to 3 on both",
+		Kind: OfPath, concerns: has(stream.Connects), Sets: []string{fastOpen},
+		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.FastOpen })},
 	{Name: "udp_batch", Since: 3, Type: "int", Help: "most datagrams per call; 1: one call each (default: 64)",
 		Kind: OfPath, concerns: has(stream.Batches),
 		Takes: fmt.Sprintf("datagrams in 1..%d; 0: as many as possible", stream.MaxBatch),

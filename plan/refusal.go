@@ -50,6 +50,12 @@ var rules = []rule{
 	{Name: "frames", Looks: "their size, touch and flows", cell: framesFit},
 	{Name: "stream probes", Looks: "probes beside packets", cell: probesFit},
 	{Name: "payload", Looks: "what a mode that never gets it is asked for", mode: payloadUnseen},
+	{Name: "connections", Looks: "what takes a connection for each request", mode: func(m stream.Mode, c *Cell) error {
+		if m.Role == stream.TX || !c.Connects() {
+			return nil
+		}
+		return c.TakesVisits(m)
+	}},
 	{Name: "memory", Looks: "the kind of the area", mode: areaFits},
 	{Name: "engine", Looks: "the io_uring engines that are built in", mode: engineBuiltIn},
 	{Name: "send mode", Looks: "the list of modes", run: exists(stream.TX)},
@@ -270,6 +276,41 @@ func payloadUnseen(m stream.Mode, c *Cell) error {
 			"mode, or a send mode other than %s", m.Name, c.TX)
 	case c.Touch != "" && c.Touch != string(stream.TouchNone):
 		return fmt.Errorf("%s never gets the payload, so touch %q is impossible; use --touch none", m.Name, c.Touch)
+	}
+	return nil
+}
+
+// TakesVisits refuses what cannot be where each request has a connection of its own
+// ([stream.Visits]): a receive mode that takes no such, and choices of the flow's connection.
+func (c *Cell) TakesVisits(m stream.Mode) error {
+	switch {
+	case m.Has(stream.Accepts):
+		return c.visited()
+	case m.TakesQueue():
+		return &fault.Error{Op: fmt.Sprintf("%s steers each flow to its queue by a rule of both ports, which the next "+
+			"connection does not match", m.Name), How: "use rx tcp, or tx rr: requests on open connections"}
+	}
+	return &fault.Error{Op: m.Name + " receives one connection, and takes no others",
+		How: "use rx tcp, or tx rr: requests on open connections"}
+}
+
+// visited refuses what means nothing where each request has a connection of its own.
+func (c *Cell) visited() error {
+	for _, name := range []string{"queue", "queues", "read", "gather"} {
+		if o := LookupOption(name); o.Raw(c) != "" {
+			why := "a request is read at once, and as it comes"
+			if o.Places {
+				why = "a rule of a flow does not match its next connection"
+			}
+			return c.refuse(name, fmt.Errorf("with a connection for each request it means nothing: %s: leave it out",
+				why))
+		}
+	}
+	for _, name := range c.Probes() {
+		if slices.Contains(streamProbes, name) {
+			return c.refuse("probe", fmt.Errorf("%s looks at a flow's own connection, and each request has another: "+
+				"leave it out", name))
+		}
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ const (
 	IRQBalance  = "irqbalance" // tune.Stopped
 )
 
+// fastOpen is the sysctl of TCP Fast Open.
+const fastOpen = "sysctl net.ipv4.tcp_fastopen"
+
 // OfHost reports whether a setting is the host's, not an interface's.
 func (x Setting) OfHost() bool {
 	word, _, _ := strings.Cut(x.Name, " ")
@@ -113,6 +116,10 @@ func SettingsOf(role stream.Role, c Cell, sysctls map[string]string) Settings {
 // settingValue converts an option's value to that of its setting; "": nothing is set.
 func settingValue(name, v string) string {
 	switch {
+	case name == fastOpen && v == "true":
+		return "3" // clients may send by it (1), and servers take it (2)
+	case name == fastOpen:
+		return ""
 	case name == IRQBalance && v == "true":
 		return tune.Stopped
 	case name == IRQBalance:

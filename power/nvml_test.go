@@ -61,7 +61,8 @@ func TestGPUPlaces(t *testing.T) {
 			}
 		}
 	}
-	_, no, _ := gpuChannels(Spec{Name: "nvml"}, []string{"K\tpci 0000:41:00.0\tboard 0x1", "K\tpci 0000:42:00.0\tboard 0x1"})
+	_, no, _ := gpuChannels(Spec{Name: "nvml"}, []string{"K\tpci 0000:41:00.0\tboard 0x1",
+		"K\tpci 0000:42:00.0\tboard 0x1"})
 	if no == nil {
 		t.Error("GPUs of one board are added")
 	}

@@ -206,6 +206,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"all CPUs and devices, per byte of payload; both ends' where they share the machine"},
 	columnDoc{"mbm_bytes_per_byte", "bytes/byte", "bytes that CPUs moved between their caches and memory (resctrl), " +
 		"per byte of payload, without what devices write"},
+	columnDoc{"fastopen", "", "requested: connections of requests opened by TCP Fast Open; empty = not"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

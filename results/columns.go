@@ -168,7 +168,8 @@ var columns = withOptions(slices.Concat([]column{
 		floatCol("ipc", func(r *row) **float64 { return &r.host.IPC }),
 		floatCol("llc_misses_per_kb", func(r *row) **float64 { return &r.host.LLCMissesPerKB }),
 		floatCol("dram_bytes_per_byte", func(r *row) **float64 { return &r.host.DRAMPerByte }),
-		floatCol("mbm_bytes_per_byte", func(r *row) **float64 { return &r.host.MBMPerByte })}))
+		floatCol("mbm_bytes_per_byte", func(r *row) **float64 { return &r.host.MBMPerByte }),
+		chosen("fastopen")}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

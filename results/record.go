@@ -146,6 +146,8 @@ type Host struct {
 	AnswersLate      *uint64 `json:"answers_late,omitempty"`
 	RoundTrip        *Times  `json:"round_trip,omitempty"` // of the end that asks: from a request to its answer
 
+	Steps *Steps `json:"steps,omitempty"` // of it, where each request has a connection
+
 	Flows   []Flow  `json:"flows,omitempty"`   // in the order of their numbers
 	Threads int     `json:"threads,omitempty"` // that moved them; 0: not known
 	Probes  *Probes `json:"probes,omitempty"`  // what probes saw; nil: none ran

@@ -3,12 +3,42 @@
 package results
 
 import (
+	"fmt"
+
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Round trips: requests that were answered, the same number at both ends but for those in flight
 // at the window's edges, and how long an answer took from when its request was sent, or was due
 // by the rate: of the end that asks.
+
+// Steps are how long the steps of requests took that have a connection each (tx crr). A step that no
+// request had is nil: connecting, where all requests were in the first packet.
+type Steps struct {
+	Connect *Times `json:"connect,omitempty"` // from when the connection was to be opened until it was
+	Answer  *Times `json:"answer,omitempty"`  // from then to the whole answer
+	Close   *Times `json:"close,omitempty"`   // from the answer until the receiver had closed
+}
+
+// each calls f for the steps by their names in metrics.csv.
+func (s *Steps) each(f func(name, what string, t *Times)) {
+	if s == nil {
+		return
+	}
+	f("connect", "connection begun, or due by the rate, to its being open", s.Connect)
+	f("answer", "connection open, to its answer", s.Answer)
+	f("close", "answer whole, to the end of the connection", s.Close)
+}
+
+// Check refuses times that no steps have.
+func (s *Steps) Check() (err error) {
+	s.each(func(name, _ string, t *Times) {
+		if terr := t.Check(); terr != nil {
+			err = fmt.Errorf("%s %w", name, terr)
+		}
+	})
+	return err
+}
 
 // TransactionsPerS returns how many requests were answered per second; nil: they were not counted.
 func (h *Host) TransactionsPerS() *float64 {
@@ -51,6 +81,11 @@ func (h *Host) TripMetrics() (ms []measure.Metric) {
 	if h.RoundTrip != nil {
 		ms = append(ms, h.RoundTrip.metrics("rtt", "request sent, or due by the rate, to its answer")...)
 	}
+	h.Steps.each(func(name, what string, t *Times) {
+		if t != nil {
+			ms = append(ms, t.metrics(name, what)...)
+		}
+	})
 	return ms
 }
 

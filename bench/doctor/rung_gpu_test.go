@@ -37,7 +37,8 @@ func TestGPURung(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink("../../../drivers/nvidia", filepath.Join(root, "bus/pci/devices", card, "driver")); err != nil {
+	if err := os.Symlink("../../../drivers/nvidia", filepath.Join(root, "bus/pci/devices", card,
+		"driver")); err != nil {
 		t.Fatal(err)
 	}
 	asked := ""
@@ -52,9 +53,12 @@ func TestGPURung(t *testing.T) {
 	}{
 		{"had", findGPU(sys, gpu.NVIDIA, nic, "cuda", size, has), "ok",
 			where + ", Fake T1000, cuMemAlloc, behind one PCIe switch (0000:41:00.0)", ""},
-		{"without a NIC", findGPU(sys, gpu.NVIDIA, "", "cuda", size, has), "ok", where + ", Fake T1000, cuMemAlloc", ""},
-		{"refused", findGPU(sys, gpu.NVIDIA, nic, "cuda", size, refuses), "warn", "(0000:41:00.0), cuInit: no", "nvidia-smi"},
-		{"a small window", findGPU(sys, gpu.NVIDIA, nic, "cuda", size+1, has), "warn", "the GPU's memory window (BAR) has",
+		{"without a NIC", findGPU(sys, gpu.NVIDIA, "", "cuda", size, has), "ok", where + ", Fake T1000, cuMemAlloc",
+			""},
+		{"refused", findGPU(sys, gpu.NVIDIA, nic, "cuda", size, refuses), "warn", "(0000:41:00.0), cuInit: no",
+			"nvidia-smi"},
+		{"a small window", findGPU(sys, gpu.NVIDIA, nic, "cuda", size+1, has), "warn",
+			"the GPU's memory window (BAR) has",
 			"Resizable BAR"},
 		{"no driver", findGPU(sys, gpu.AMD, nic, "rocm", size, has), "warn", "the driver of the GPU is not amdgpu",
 			"modprobe amdgpu"},
@@ -94,7 +98,11 @@ func TestGPUCopies(t *testing.T) {
 		"a byte":    {func(mem, p []byte, off int64) { copy(mem[off:], p); mem[size-1] ^= 1 }, false},
 	} {
 		mem := make([]byte, size)
-		d := device{bytes.NewReader(mem), func(p []byte, off int64) (int, error) { c.keep(mem, p, off); return len(p), nil }}
+		d := device{bytes.NewReader(mem), func(p []byte, off int64) (int, error) {
+			c.keep(mem, p, off)
+			return len(p),
+				nil
+		}}
 		err := copies(&dmabuf.Memory{FD: -1, Size: size, Device: d})
 		if (err == nil) != c.ok || err != nil && fault.Fix(err) == "" {
 			t.Errorf("%s: %v", name, err)

@@ -21,10 +21,11 @@ type flow struct {
 	steerTo *int           // RX queue of a control run; nil: its path's
 	worker  *worker
 
-	asked  bool // of a receiver: its requests are answered
-	done   bool
-	result flowResult  // when done
-	looks  map[int]int // how often its socket named each CPU
+	asked   bool   // of a receiver: its requests are answered
+	request uint64 // bytes of each, where they have a connection each
+	done    bool
+	result  flowResult  // when done
+	looks   map[int]int // how often its socket named each CPU
 
 	steered *steered  // its path, where that takes no queue over and yet has one
 	seen    sightings // then, what its socket named in the window
@@ -157,13 +158,28 @@ func (e *End) sockets() (fds []int) {
 	return fds
 }
 
-// streams lists the sockets of TCP flows; nil for others.
+// strangers counts the connections that were closed because they were not the flows'.
+func (e *End) strangers() uint64 {
+	n := e.port.Strangers()
+	for _, f := range e.flows {
+		if f.Conn != nil {
+			n += f.Conn.Visits.Strangers.Load()
+		}
+	}
+	return n
+}
+
+// streams lists the sockets of TCP flows; nil for others, and for flows whose requests have a
+// connection each, which come and go.
 func (e *End) streams() []int {
-	if e.path.Kind.Packets() {
+	if e.path.Kind.Packets() || e.first().visited() {
 		return nil
 	}
 	return e.sockets()
 }
+
+// visited reports whether the requests of a flow have a connection each.
+func (f *flow) visited() bool { return f.Conn != nil && f.Conn.Visits.At.IsValid() }
 
 // sum adds counters up. The first mismatch is that of the first flow that has one.
 func sum(all []stream.Counters) (c stream.Counters) {

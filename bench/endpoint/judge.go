@@ -38,7 +38,7 @@ func (r *run) judge(err error) wire.EndResult {
 	res.Turns = r.turns.result()
 	r.profiled(&res)
 	if r.end.port != nil {
-		if res.Strangers = r.end.port.Strangers(); res.Strangers > 0 {
+		if res.Strangers = r.end.strangers(); res.Strangers > 0 {
 			res.Warnings = append(res.Warnings,
 				fmt.Sprintf("closed %d connections to the data port that were not the flow's", res.Strangers))
 		}
@@ -109,7 +109,7 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 func (f *flow) known(c stream.Counters) end.Flow {
 	x := end.Flow{N: f.N, Counted: c, Taken: f.Meter.Snapshot().Bytes, Peer: f.result.peer,
 		Evidence: f.result.evidence, Trips: f.trips(), Strayed: strayed(f),
-		Asks: f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil}
+		Asks: f.asks(), RequestBytes: f.request}
 	if a := f.Meter.Answers(); a != nil {
 		x.RequestBytes = a.RequestBytes()
 	}

@@ -127,7 +127,7 @@ func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire
 // welcome lets payload come.
 func (w *worker) welcome(conns []*stream.Conn, sch wire.Schedule) error {
 	for i, c := range conns {
-		if err := c.Welcome(stream.Welcome{Duration: duration(sch.DurationNs)}); err != nil {
+		if err := c.Welcome(stream.Welcome{Duration: duration(sch.DurationNs), Port: c.Visits.At.Port()}); err != nil {
 			return stream.OfFlow(w.own[i].N, err)
 		}
 	}

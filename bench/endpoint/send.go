@@ -61,7 +61,8 @@ func (w *worker) connect(o orders) flowStart {
 	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(),
 		MessageBytes: uint64(w.end.opts.MessageBytes),
 		PeriodBytes:  uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
-		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes)}
+		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes),
+		Connects: w.end.path.Has(stream.Connects)}
 	w.first().beginTrips(w.end.path, w.end.opts.MessageBytes)
 	ctx, cancel := together(o.ctx, o.sch), func() {}
 	if o.sch.PeerWaitNs > 0 {

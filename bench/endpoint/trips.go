@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -19,7 +20,7 @@ const answeringBuffer = 256 << 10
 // tripOptions converts a cell's choices of round trips, and returns the size of a request.
 func tripOptions(c *plan.Cell, k stream.Kind) (request int, o stream.TripOptions) {
 	o = stream.TripOptions{ResponseBytes: cmp.Or(c.Response, stream.DefaultTrip(k)), InFlight: max(c.InFlight, 1),
-		PerSecond: float64(c.RRRate)}
+		PerSecond: float64(c.RRRate), FastOpen: c.FastOpen != nil && *c.FastOpen}
 	if k.Packets() {
 		o.Timeout = cmp.Or(time.Duration(c.RRTimeoutUs)*time.Microsecond, stream.DefaultTripTimeout)
 	}
@@ -39,6 +40,8 @@ func requestBytes(c *plan.Cell, k stream.Kind) int {
 func (f *flow) beginTrips(m stream.Mode, request int) {
 	switch {
 	case !m.Has(stream.RoundTrips):
+	case m.Has(stream.Connects):
+		f.Meter.Visit(stream.NewVisits(request, f.opts.Trips))
 	case m.Kind.Packets():
 		f.Meter.TripPackets(stream.NewPacketTrips(request, f.opts.Trips))
 	default:
@@ -52,6 +55,9 @@ func (f *flow) tripFigures() []stream.Figure {
 		return t.Figures()
 	}
 	if t := f.Meter.PacketTrips(); t != nil {
+		return t.Figures()
+	}
+	if t := f.Meter.Visits(); t != nil {
 		return t.Figures()
 	}
 	return nil
@@ -72,7 +78,10 @@ func (f *flow) answer(e *End, a arrival) error {
 	if err := e.asPlanned(&a.hello); err != nil {
 		return err
 	}
-	if f.asked = asks; !asks || e.path.Kind.Packets() { // whose path has begun to answer
+	if f.asked = asks; !asks || e.path.Kind.Packets() || a.hello.Connects { // whose path has begun to answer
+		if a.hello.Connects {
+			f.request = a.hello.MessageBytes
+		}
 		return nil
 	}
 	answers, err := stream.NewAnswers(a.conn, a.hello)
@@ -85,10 +94,17 @@ func (f *flow) answer(e *End, a arrival) error {
 // asPlanned refuses a sender that asks for something else than the plan has, if there is a plan.
 func (e *End) asPlanned(h *stream.Hello) error {
 	c := &e.spec.Cell
+	if h.Connects {
+		if err := c.TakesVisits(e.path); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.TX == "":
 		return nil
 	case c.RoundTrips() != (h.ResponseBytes > 0):
+		return fmt.Errorf("the sender's mode is %s, not the plan's %s: start it as planned", h.TXMode, c.TX)
+	case c.Connects() != h.Connects:
 		return fmt.Errorf("the sender's mode is %s, not the plan's %s: start it as planned", h.TXMode, c.TX)
 	case !c.RoundTrips():
 		return nil
@@ -114,7 +130,12 @@ func (w *worker) unanswered() error {
 
 // trips reports whether a flow is one of round trips.
 func (f *flow) trips() bool {
-	return f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil || f.asked
+	return f.asks() || f.asked
+}
+
+// asks reports whether this end sends the requests of a flow.
+func (f *flow) asks() bool {
+	return f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil || f.Meter.Visits() != nil
 }
 
 // fillTrips fills the figures of round trips.
@@ -129,10 +150,55 @@ func (r *run) fillTrips(h *results.Host, w stream.Counters) {
 	if t := r.to.times; r.end.path.Has(stream.RoundTrips) && t != nil && r.from.times != nil {
 		if d := t.Sub(r.from.times); d.Count() > 0 {
 			h.RoundTrip = new(times(d))
+			h.Steps = steps(d.Steps)
 		}
 	}
 	h.Metrics = append(h.Metrics, h.TripMetrics()...)
 	r.warnMissedRate(h)
+	r.warnDropped(h)
+}
+
+// warnDropped tells at the receiver what became of connections that its host had no room for: they
+// come a second later, which is in the sender's times, or are opened in another way; and at the
+// sender that none was opened as it was asked to be.
+func (r *run) warnDropped(h *results.Host) {
+	if !r.end.first().visited() {
+		return
+	}
+	if r.end.spec.Role == stream.TX {
+		if r.end.opts.Trips.FastOpen && h.Value(measure.MetricFastOpens) == 0 {
+			r.warnings = append(r.warnings, "no connection was opened by TCP Fast Open: both hosts need "+
+				"net.ipv4.tcp_fastopen=3, and nothing between them may drop its option")
+		}
+		return
+	}
+	for _, x := range []struct{ metric, what string }{
+		{measure.MetricListenDrops, "connections were dropped: net.core.somaxconn, or the receiver's thread has no " +
+			"time for them"},
+		{measure.MetricSYNDrops, "connections were dropped: net.ipv4.tcp_max_syn_backlog"},
+		{measure.MetricSYNCookies, "connections were opened by SYN cookies, which have fewer options of TCP: " +
+			"net.core.somaxconn"},
+		{measure.MetricTimeWaitFull, "connections were not kept in TIME_WAIT after their end, and cost less than " +
+			"others: net.ipv4.tcp_max_tw_buckets"},
+	} {
+		if n := h.Value(x.metric); n > 0 {
+			r.warnings = append(r.warnings, fmt.Sprintf("%.0f %s (%s)", n, x.what, x.metric))
+		}
+	}
+}
+
+// steps computes the figures of the steps of connections; nil: there were none.
+func steps(s *stream.Steps) *results.Steps {
+	if s == nil {
+		return nil
+	}
+	of := func(t *stream.Times) *results.Times {
+		if t.Count() == 0 {
+			return nil
+		}
+		return new(times(t))
+	}
+	return &results.Steps{Connect: of(s.Connect), Answer: of(s.Answer), Close: of(s.Close)}
 }
 
 // heldRate is the least share of the rate that was asked for at which it counts as kept.

@@ -126,7 +126,8 @@ func TestGoldenWhy(t *testing.T) {
 	}
 	golden(t, "compare_why.golden", steady(got, dir))
 	for _, columns := range widths {
-		noLonger(t, "compare --why", columns, ran(t, dir, "zcbench compare --why w", fmt.Sprintf("COLUMNS=%d", columns)))
+		noLonger(t, "compare --why", columns, ran(t, dir, "zcbench compare --why w",
+			fmt.Sprintf("COLUMNS=%d", columns)))
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "why.html"))
 	if err != nil {

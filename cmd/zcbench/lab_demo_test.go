@@ -225,7 +225,8 @@ func TestLabDemo(t *testing.T) {
 }
 
 // unfetched matches what the lab says where apt cannot bring what it asks for.
-var unfetched = regexp.MustCompile(`(?m)^zcbench: lab: (download|fetch the QEMU of|fetch Debian's package lists|resolve the packages).*`)
+var unfetched = regexp.MustCompile(
+	`(?m)^zcbench: lab: (download|fetch the QEMU of|fetch Debian's package lists|resolve the packages).*`)
 
 // With an unmodified driver of a real NIC, on a device that we model, each run is as expected, but
 // for the long buffers that the driver refuses. The short test makes one run and the control, on
@@ -291,7 +292,8 @@ func TestLabDemoOwnNIC(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for nic, want := range map[string]bool{"": false, "gve": false, "qemu:virtio": true, "gve-real": false} {
-		if o := (&lab.MachineOptions{NIC: nic}); o.NoZeroCopy() != want || (o.LongestBuffer() > 0) != (nic == "gve-real") {
+		if o := (&lab.MachineOptions{NIC: nic}); o.NoZeroCopy() != want ||
+			(o.LongestBuffer() > 0) != (nic == "gve-real") {
 			t.Errorf("%s: no zero copy %v, longest buffer %d", nic, o.NoZeroCopy(), o.LongestBuffer())
 		}
 	}

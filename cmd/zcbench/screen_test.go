@@ -39,7 +39,8 @@ func noLonger(t *testing.T, what string, columns int, text []byte) {
 func TestTablesFitTheTerminal(t *testing.T) {
 	dir := t.TempDir()
 	unpack(t, dir)
-	for _, line := range []string{"report a", "report --idle a", "report --top 3 a", "compare a", "compare a b", "fleet a b",
+	for _, line := range []string{"report a", "report --idle a", "report --top 3 a", "compare a", "compare a b",
+		"fleet a b",
 		"power --source list", "doctor"} {
 		for _, columns := range widths {
 			got := ran(t, dir, "zcbench "+line, fmt.Sprintf("COLUMNS=%d", columns))

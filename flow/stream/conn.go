@@ -35,6 +35,9 @@ type Conn struct {
 	// EndOfSend; at the receiver it is what the sender told.
 	Sent uint64
 
+	// Visits are of a flow whose requests each come by a connection of its own.
+	Visits Visiting
+
 	// SteerTo is the RX queue to steer the flow to instead of its path's: a control run, which
 	// shows that copying would be noticed. Nil: none.
 	SteerTo *int

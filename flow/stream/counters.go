@@ -81,6 +81,7 @@ type Meter struct {
 	arrivals *Arrivals    // of a flow that is timed
 	trips    *Trips       // of a sender of requests
 	packets  *PacketTrips // of one whose requests are packets
+	visits   *Visits      // of one whose requests have a connection each
 	answers  *Answers     // of a receiver that answers them
 }
 
@@ -111,6 +112,12 @@ func (m *Meter) TripPackets(t *PacketTrips) { m.packets = t }
 // PacketTrips returns the round trips by packets: see [Meter.Trips].
 func (m *Meter) PacketTrips() *PacketTrips { return m.packets }
 
+// Visit does what [Meter.Trip] does, for a flow whose requests have a connection each.
+func (m *Meter) Visit(v *Visits) { m.visits = v }
+
+// Visits returns the requests with a connection each: see [Meter.Trips].
+func (m *Meter) Visits() *Visits { return m.visits }
+
 // Answer makes requests get answers: see [Meter.Trip].
 func (m *Meter) Answer(a *Answers) { m.answers = a }
 
@@ -127,6 +134,8 @@ func (m *Meter) Times() *Times {
 		return m.trips.Snapshot()
 	case m.packets != nil:
 		return m.packets.Snapshot()
+	case m.visits != nil:
+		return m.visits.Snapshot()
 	}
 	return m.arrivals.Snapshot()
 }

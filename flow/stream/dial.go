@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -40,6 +41,8 @@ func DialBeside(ctx context.Context, addr string, h Hello, o sock.Options, besid
 		if w, err = c.introduce(ctx, h); err != nil {
 			c.Close()
 			c = nil
+		} else if h.Connects {
+			c.Visits.At, c.Visits.Cookie = netip.AddrPortFrom(c.Remote.Addr(), w.Port), h.Cookie
 		}
 	}
 	if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {

@@ -53,8 +53,8 @@ const (
 )
 
 var (
-	helloMagic    = [4]byte{'Z', 'C', 'H', '2'}
-	welcomeMagic  = [4]byte{'Z', 'C', 'W', '1'}
+	helloMagic    = [4]byte{'Z', 'C', 'H', '3'}
+	welcomeMagic  = [4]byte{'Z', 'C', 'W', '2'}
 	farewellMagic = [4]byte{'Z', 'C', 'F', '1'}
 	endedMagic    = [4]byte{'Z', 'C', 'E', '1'}
 	castagnoli    = crc32.MakeTable(crc32.Castagnoli)
@@ -72,13 +72,23 @@ type Hello struct {
 	// ResponseBytes is how long an answer to each message is to be; 0: none. On the wire it is
 	// the upper half of the message size, so that a receiver that knows no answers refuses it.
 	ResponseBytes uint32
+	// Connects: each request comes by a connection of its own, to the port of the [Welcome].
+	Connects bool
+	// Back is the port of the sender's host to which the receiver sends the other way; 0: it does
+	// not.
+	Back uint16
 }
+
+// connects is the flag of [Hello].Connects on the wire: flags and Back are the upper half of the
+// period.
+const connects = 1
 
 // Welcome tells the sender to begin.
 type Welcome struct {
 	// Duration that the receiver wants; 0: the sender decides. Milliseconds on
 	// the wire.
 	Duration time.Duration
+	Port     uint16 // to which the connections of requests go, where the hello asked for that
 }
 
 // Farewell is the receiver's account of the flow.
@@ -123,6 +133,9 @@ func parseDuration(b []byte) (time.Duration, error) {
 
 // AppendBinary encodes h.
 func (h Hello) AppendBinary(b []byte) ([]byte, error) {
+	if h.PeriodBytes >= 1<<32 {
+		return nil, fmt.Errorf("hello: payload period of %d bytes is too long", h.PeriodBytes)
+	}
 	if len(h.TXMode) > 20 {
 		return nil, fmt.Errorf("hello: mode name %q is longer than 20 bytes", h.TXMode)
 	}
@@ -140,7 +153,11 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, helloMagic[:]...)
 	b = append(b, h.Cookie[:]...)
 	b = binary.BigEndian.AppendUint64(b, h.MessageBytes|uint64(h.ResponseBytes)<<32)
-	b = binary.BigEndian.AppendUint64(b, h.PeriodBytes)
+	flags := uint64(0)
+	if h.Connects {
+		flags = connects
+	}
+	b = binary.BigEndian.AppendUint64(b, h.PeriodBytes|flags<<48|uint64(h.Back)<<32)
 	b = appendDuration(b, h.Duration)
 	var name [20]byte
 	copy(name[:], h.TXMode)
@@ -155,7 +172,8 @@ func ParseHello(b []byte) (Hello, error) {
 		return Hello{}, err
 	}
 	h := Hello{Cookie: Cookie(body[:16]), ResponseBytes: binary.BigEndian.Uint32(body[16:]),
-		MessageBytes: uint64(binary.BigEndian.Uint32(body[20:])), PeriodBytes: binary.BigEndian.Uint64(body[24:])}
+		MessageBytes: uint64(binary.BigEndian.Uint32(body[20:])),
+		PeriodBytes:  uint64(binary.BigEndian.Uint32(body[28:]))}
 	if h.Duration, err = parseDuration(body[32:]); err != nil {
 		return Hello{}, fmt.Errorf("hello: byte 36: %w", err)
 	}
@@ -179,6 +197,13 @@ func ParseHello(b []byte) (Hello, error) {
 		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is not a multiple of 8 in 8..%d", h.PeriodBytes,
 			MaxPeriodBytes)
 	}
+	flags := binary.BigEndian.Uint16(body[24:])
+	if h.Connects, h.Back = flags == connects, binary.BigEndian.Uint16(body[26:]); flags > connects {
+		return Hello{}, fmt.Errorf("hello: byte 28: unknown flags %#x", flags)
+	}
+	if h.Connects && h.ResponseBytes == 0 {
+		return Hello{}, errors.New("hello: byte 20: connections of requests without answers")
+	}
 	n := binary.BigEndian.Uint32(body[60:])
 	h.Flow, h.Flows = int(n&0xffff), int(n>>16)+1
 	switch {
@@ -194,7 +219,7 @@ func ParseHello(b []byte) (Hello, error) {
 func (w Welcome) AppendBinary(b []byte) ([]byte, error) {
 	start := len(b)
 	b = appendDuration(append(b, welcomeMagic[:]...), w.Duration)
-	b = append(b, 0, 0, 0, 0) // reserved
+	b = append(binary.BigEndian.AppendUint16(b, w.Port), 0, 0) // reserved
 	return append(b[:start], seal(b[start:])...), nil
 }
 
@@ -208,7 +233,7 @@ func parseWelcome(b []byte) (Welcome, error) {
 	if err != nil {
 		return Welcome{}, fmt.Errorf("welcome: byte 4: %w", err)
 	}
-	return Welcome{Duration: d}, nil
+	return Welcome{Duration: d, Port: binary.BigEndian.Uint16(body[8:])}, nil
 }
 
 // Ended is the sender's last word of a flow of packets.

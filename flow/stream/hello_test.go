@@ -12,8 +12,10 @@ import (
 
 var (
 	someHello = Hello{Cookie: Cookie{1, 2, 15: 9}, TXMode: "msg-zerocopy", MessageBytes: 64 << 20,
-		PeriodBytes: 251 * 4096, Duration: 1500 * time.Millisecond, Flows: 1}
-	someWelcome  = Welcome{Duration: 3 * time.Second}
+		PeriodBytes: 251 * 4096, Duration: 1500 * time.Millisecond, Flows: 1, Back: 4711}
+	someVisits = Hello{TXMode: "crr", MessageBytes: 1, PeriodBytes: 31 * 4096, Flows: 1, ResponseBytes: 1,
+		Connects: true}
+	someWelcome  = Welcome{Duration: 3 * time.Second, Port: 5202}
 	someFarewell = Farewell{Bytes: math.MaxUint64, Mismatches: 7, Verified: true}
 )
 
@@ -37,6 +39,7 @@ var frames = []struct {
 	parse func([]byte) (encoding.BinaryAppender, error)
 }{
 	{"hello", someHello, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
+	{"hello", someVisits, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
 	{"welcome", someWelcome, welcomeSize, func(b []byte) (encoding.BinaryAppender, error) { return parseWelcome(b) }},
 	{"farewell", someFarewell, farewellSize, func(b []byte) (encoding.BinaryAppender,
 		error) {
@@ -113,6 +116,15 @@ func TestHelloRefusesWhatItCannotMean(t *testing.T) {
 		if _, err := ParseHello(encode(t, h)); err == nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%+v: %v, not %q", h, err, c.say)
 		}
+	}
+	if _, err := ParseHello(reseal(encode(t, someHello), 29, 2)); err == nil ||
+		!strings.Contains(err.Error(), "flags") {
+		t.Errorf("unknown flags: %v", err)
+	}
+	unanswered := someVisits
+	unanswered.ResponseBytes = 0
+	if _, err := ParseHello(encode(t, unanswered)); err == nil || !strings.Contains(err.Error(), "without answers") {
+		t.Errorf("connections without answers: %v", err)
 	}
 	if _, err := ParseHello(reseal(encode(t, someHello), 36, 0xff)); err == nil ||
 		!strings.Contains(err.Error(), "byte 36") {
@@ -196,6 +208,6 @@ func fuzzFrame(f *testing.F, i int, magic [4]byte) {
 }
 
 func FuzzHello(f *testing.F)    { fuzzFrame(f, 0, helloMagic) }
-func FuzzWelcome(f *testing.F)  { fuzzFrame(f, 1, welcomeMagic) }
-func FuzzFarewell(f *testing.F) { fuzzFrame(f, 2, farewellMagic) }
-func FuzzEnded(f *testing.F)    { fuzzFrame(f, 3, endedMagic) }
+func FuzzWelcome(f *testing.F)  { fuzzFrame(f, 2, welcomeMagic) }
+func FuzzFarewell(f *testing.F) { fuzzFrame(f, 3, farewellMagic) }
+func FuzzEnded(f *testing.F)    { fuzzFrame(f, 4, endedMagic) }

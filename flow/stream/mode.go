@@ -87,6 +87,10 @@ const (
 	Reads
 	// AFXDP: an XDP program redirects its packets to sockets of AF_XDP.
 	AFXDP
+	// Connects: each of its requests has a connection of its own, see [Visits].
+	Connects
+	// Accepts: it can take such connections.
+	Accepts
 )
 
 // Mode is one data path: its name, its promise, what it needs, and its code. A mode is declared

@@ -61,6 +61,7 @@ func middleOf(bucket int) float64 {
 // Times is a snapshot of [Arrivals], or of [Trips].
 type Times struct {
 	Early uint64 // of all, those that came before they were due: by a wrong clock
+	Steps *Steps // of [Visits], those of each step; nil: there are none
 	sumNs uint64
 	times [timeBuckets]uint64
 }
@@ -72,6 +73,7 @@ func (t *Times) Add(b *Times) *Times {
 	}
 	d := *t
 	d.Early += b.Early
+	d.Steps = d.Steps.each(b.Steps, (*Times).Add)
 	d.sumNs += b.sumNs
 	for i := range d.times {
 		d.times[i] += b.times[i]
@@ -83,6 +85,7 @@ func (t *Times) Add(b *Times) *Times {
 func (t *Times) Sub(b *Times) *Times {
 	d := *t
 	d.Early -= b.Early
+	d.Steps = d.Steps.each(b.Steps, (*Times).Sub)
 	d.sumNs -= b.sumNs
 	for i := range d.times {
 		d.times[i] -= b.times[i]

@@ -15,6 +15,7 @@ type TripOptions struct {
 	InFlight      int           // requests at most whose answers have not come
 	PerSecond     float64       // requests that are to be sent per second; 0: as answers come
 	Phase         time.Duration // then, when the first is due
+	FastOpen      bool          // of connections that are made for each: by TCP Fast Open
 	Timeout       time.Duration // of datagrams: for how long an answer is waited for; 0: [DefaultTripTimeout]
 }
 
@@ -100,7 +101,7 @@ func (t *Trips) Take(got []byte, p *Payload, m *Meter) {
 			return
 		}
 		n := min(len(got), size-t.at)
-		t.compare(got[:n], p, m)
+		compareAnswer(got[:n], t.at, t.request, size, t.ended, p, m)
 		got = got[n:]
 		if t.at += n; t.at == size {
 			t.at = 0
@@ -111,26 +112,26 @@ func (t *Trips) Take(got []byte, p *Payload, m *Meter) {
 	}
 }
 
-// compare holds what came of the next answer against its request, which it repeats. While all is
-// right the bytes that came are held against those whole requests before them: in few pieces,
-// however short the request is.
-func (t *Trips) compare(got []byte, p *Payload, m *Meter) {
+// compareAnswer holds what came of the answer to a request, from byte at of it on, against the
+// request, which it repeats. While all is right the bytes that came are held against those whole
+// requests before them: in few pieces, however short the request is.
+func compareAnswer(got []byte, at, request, response int, number uint64, p *Payload, m *Meter) {
 	right := true
-	for at := 0; at < len(got); {
-		if back := at - at%t.request; right && back > 0 {
-			n := min(back, len(got)-at)
-			if right = bytes.Equal(got[at:][:n], got[at-back:][:n]); right {
-				at += n
+	for n := 0; n < len(got); {
+		if back := n - n%request; right && back > 0 {
+			k := min(back, len(got)-n)
+			if right = bytes.Equal(got[n:][:k], got[n-back:][:k]); right {
+				n += k
 				continue
 			}
 		}
-		in := (t.at + at) % t.request
-		n := min(len(got)-at, t.request-in)
-		if want := p.At(t.ended*uint64(t.request)+uint64(in), n); !bytes.Equal(got[at:][:n], want) {
+		in := (at + n) % request
+		k := min(len(got)-n, request-in)
+		if want := p.At(number*uint64(request)+uint64(in), k); !bytes.Equal(got[n:][:k], want) {
 			right = false
-			countMismatch(got[at:][:n], want, t.ended*uint64(t.o.ResponseBytes)+uint64(t.at+at), m)
+			countMismatch(got[n:][:k], want, number*uint64(response)+uint64(at+n), m)
 		}
-		at += n
+		n += k
 	}
 }
 

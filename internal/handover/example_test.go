@@ -52,10 +52,12 @@ func TestProgramOfDocs(t *testing.T) {
 	if _, err := m.WriteAt(want, 77); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.ReadAt(got, 77); err != nil || !bytes.Equal(got, want) || m.Size != 1<<20 || m.Place != "0000:41:00.0" {
+	if _, err := m.ReadAt(got, 77); err != nil || !bytes.Equal(got, want) || m.Size != 1<<20 ||
+		m.Place != "0000:41:00.0" {
 		t.Errorf("%+v, %v", m.Offer, err)
 	}
-	if err := (*copier)(m).ReadPieces(got[:8], [][2]int64{{77, 4}, {77 + 5, 4}}); err != nil || string(got[:8]) != "zerocopy" {
+	if err := (*copier)(m).ReadPieces(got[:8], [][2]int64{{77, 4}, {77 + 5, 4}}); err != nil ||
+		string(got[:8]) != "zerocopy" {
 		t.Errorf("%q, %v", got[:8], err)
 	}
 	if err := m.Close(); err != nil {

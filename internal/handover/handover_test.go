@@ -143,7 +143,8 @@ func TestHandedOver(t *testing.T) {
 		string(got) != string(want[1<<19:1<<19+3])+string(want[:4])+string(want[1<<20-2:]) {
 		t.Errorf("%q, %v", got, err)
 	}
-	for _, line := range []string{"read", "read 0", "read 0 1 2", "lick 0 1", "read 0 -1", "read 0 1048576 0 1", "read x 1",
+	for _, line := range []string{"read", "read 0", "read 0 1 2", "lick 0 1", "read 0 -1", "read 0 1048576 0 1",
+		"read x 1",
 		"read 9223372036854775807 2"} {
 		if answer, _, err := m.call(copiesWithin, line); err == nil || !strings.Contains(err.Error(), "request") {
 			t.Errorf("%s: %q, %v", line, answer, err)

@@ -170,7 +170,8 @@ func TestServeRefuses(t *testing.T) {
 	served := make(chan error, 1)
 	go func() {
 		served <- Serve(ends[1], func(size int64) (*Offer, error) {
-			return &Offer{DMABuf: window, Offset: 4096, Size: size, Name: "a device", Copier: plainFile{window, false}}, nil
+			return &Offer{DMABuf: window, Offset: 4096, Size: size, Name: "a device", Copier: plainFile{window, false}},
+				nil
 		})
 	}()
 	ask := func(q string, fds ...int) string {

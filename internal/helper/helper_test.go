@@ -120,7 +120,8 @@ func TestLinkInPath(t *testing.T) {
 		if err := os.Symlink(target, link); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := Find(GPU); err == nil || !strings.Contains(err.Error(), "belongs to user 4711") || fault.Fix(err) == "" {
+		if p, err := Find(GPU); err == nil || !strings.Contains(err.Error(), "belongs to user 4711") ||
+			fault.Fix(err) == "" {
 			t.Errorf("a stranger's link to %s: %q, %v", target, p, err)
 		}
 	}

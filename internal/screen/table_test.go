@@ -86,7 +86,8 @@ tcp-mmap m  0.4 cannot tell (6 and 3 runs: it takes 6 of each)
 	if d := cmp.Diff(want, drawn(t, sample(Formatted("%-10.10s %4s %-s")), 0)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if got := drawn(t, sample(Formatted("%-10.10s %4s %-s")), 200); !strings.Contains(got, "tcp-mmap message=1Mi   0.4") {
+	if got := drawn(t, sample(Formatted("%-10.10s %4s %-s")), 200); !strings.Contains(got,
+		"tcp-mmap message=1Mi   0.4") {
 		t.Errorf("cut where there is room:\n%s", got)
 	}
 }

@@ -197,7 +197,8 @@ func (d *driver) createTX(id uint32) {
 func (d *driver) putRX(id uint32, buffer, header int, gro bool) (resources uint64) {
 	d.Helper()
 	const n = 512
-	q := &rxRing{size: n, bufs: d.alloc(n * rxBufBytes), compl: d.alloc(n * rxDoneBytes), buffer: buffer, header: header}
+	q := &rxRing{size: n, bufs: d.alloc(n * rxBufBytes), compl: d.alloc(n * rxDoneBytes), buffer: buffer,
+		header: header}
 	res, rsc := d.alloc(64), uint8(0)
 	if gro {
 		rsc = 1

@@ -15,13 +15,15 @@ import (
 
 func TestParseOptions(t *testing.T) {
 	got, err := ParseOptions(" pcap=/x/y.pcap lose=100 swap=7 late=2ms link=3s lost=9s hang=rule error=create-rx@9 ")
-	if want := (Options{"/x/y.pcap", 100, 7, 2 * time.Millisecond, 3 * time.Second, 9 * time.Second, Command{"rule", 0}, Command{"create-rx", 9}}); got != want || err != nil {
+	if want := (Options{"/x/y.pcap", 100, 7, 2 * time.Millisecond, 3 * time.Second, 9 * time.Second, Command{"rule", 0},
+		Command{"create-rx", 9}}); got != want || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err := ParseOptions(""); got != (Options{}) || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, bad := range []string{"lose", "lose=", "lose=x", "lose=1", "swap=-3", "late=5", "late=-1s", "pcap=", "hang=lunch",
+	for _, bad := range []string{"lose", "lose=", "lose=x", "lose=1", "swap=-3", "late=5", "late=-1s", "pcap=",
+		"hang=lunch",
 		"error=0x6", "loose=3", "hang=rule@0", "hang=rule@x"} {
 		if _, err := ParseOptions(bad); err == nil {
 			t.Errorf("%q is taken", bad)

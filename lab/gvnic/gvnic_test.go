@@ -89,8 +89,9 @@ func TestCutsAndSplits(t *testing.T) {
 				const fin, push, mss, n = 1, 8, 4096, 5*4096 + 100
 				p := tcp(v6, 5000, 1000, n, fin|push|0x10)
 				hdr := len(p) - n
-				tx.send(0, sending{parts: [][]byte{p[:hdr+10], p[hdr+10 : 9000], p[9000:]}, mss: mss, hdr: hdr, sums: true,
-					tag: 7, event: true})
+				tx.send(0, sending{parts: [][]byte{p[:hdr+10], p[hdr+10 : 9000], p[9000:]}, mss: mss, hdr: hdr,
+					sums: true,
+					tag:  7, event: true})
 				run(c)
 				all := rx.receive(0)
 				if len(all) != 6 {
@@ -100,14 +101,16 @@ func TestCutsAndSplits(t *testing.T) {
 				for i, g := range all {
 					whole := append(slices.Clone(g.header), g.data...)
 					l4 := hdr - 32
-					if err := right(whole); err != nil || g.split != (header > 0) || g.rsc || !g.kind.tcp() || g.kind.v4() == v6 {
+					if err := right(whole); err != nil || g.split != (header > 0) || g.rsc || !g.kind.tcp() ||
+						g.kind.v4() == v6 {
 						t.Errorf("packet %d: %v, %+v", i, err, g)
 					}
 					if g.split && (len(g.header) != hdr || g.buffers != 1) {
 						t.Errorf("packet %d: %d bytes of headers, %d buffers", i, len(g.header), g.buffers)
 					}
 					last := i == len(all)-1
-					if seq, f := be.Uint32(whole[l4+4:]), whole[l4+13]; seq != uint32(1000+mss*i) || (f&(fin|push) != 0) != last {
+					if seq, f := be.Uint32(whole[l4+4:]), whole[l4+13]; seq != uint32(1000+mss*i) ||
+						(f&(fin|push) != 0) != last {
 						t.Errorf("packet %d: sequence %d, flags %#x", i, seq, f)
 					}
 					payload = append(payload, whole[hdr:]...)
@@ -250,7 +253,8 @@ func TestSteers(t *testing.T) {
 	// What the driver asks (gve_get_flow_rule_ids).
 	out := rx.alloc(4096)
 	rx.must(opQueryRules, fields(uint16(1), uint16(0), uint32(0), uint64(4096), out))
-	if b := rx.mem(out, 24); !bytes.Equal(b, fields(uint32(2), uint32(maxRules), uint32(2), uint32(24), uint32(4), uint32(5))) {
+	if b := rx.mem(out, 24); !bytes.Equal(b, fields(uint32(2), uint32(maxRules), uint32(2), uint32(24), uint32(4),
+		uint32(5))) {
 		t.Errorf("rules: %x", b)
 	}
 	rx.must(opQueryRules, fields(uint16(0), uint16(0), uint32(5), uint64(4096), out))
@@ -273,8 +277,10 @@ func TestSteers(t *testing.T) {
 
 // Toeplitz's hash, by the examples of Microsoft's specification of RSS.
 func TestHash(t *testing.T) {
-	r := rss{key: [keyBytes]byte{0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f,
-		0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42,
+	r := rss{key: [keyBytes]byte{0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
+		0x8f,
+		0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c, 0x6a,
+		0x42,
 		0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa}}
 	k := flowKey{kind: kindTCP4}
 	copy(k.b[:], []byte{66, 9, 149, 187})

@@ -195,7 +195,8 @@ func TestRegions(t *testing.T) {
 		t.Errorf("%q", p)
 	}
 	c.must(cmdWrite, append(at(regionConfig, 0, 8), "zzzz\x07\x05zz"...))
-	if p := c.must(cmdRead, at(regionConfig, 0, 8)); string(p[16:]) != "\xe0\x1a\x42\x00\x07\x05\x00\x00" || d.config != 1 {
+	if p := c.must(cmdRead, at(regionConfig, 0, 8)); string(p[16:]) != "\xe0\x1a\x42\x00\x07\x05\x00\x00" ||
+		d.config != 1 {
 		t.Errorf("%q, %d times", p[16:], d.config)
 	}
 	for _, bad := range [][]byte{at(0, 8, 1), at(0, 4, 5), at(0, ^uint64(0), 4), at(1, 0, 1), at(9, 0, 1),
@@ -318,9 +319,12 @@ func TestEnds(t *testing.T) {
 	for name, bad := range map[string]func(c *client){
 		"no version":   func(c *client) { c.send(cmdGetInfo, make([]byte, 16)) },
 		"a short head": func(c *client) { c.conn.Write([]byte{1, 0}); c.conn.CloseWrite() },
-		"huge":         func(c *client) { c.conn.Write(append(make([]byte, 4), 0, 0, 0, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0)) },
-		"tiny":         func(c *client) { c.conn.Write(append(make([]byte, 4), 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) },
-		"a reply":      func(c *client) { c.conn.Write(append(make([]byte, 4), 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)) },
+		"huge": func(c *client) {
+			c.conn.Write(append(make([]byte, 4), 0, 0, 0, 0x7f, 0, 0, 0, 0, 0, 0, 0,
+				0))
+		},
+		"tiny":    func(c *client) { c.conn.Write(append(make([]byte, 4), 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) },
+		"a reply": func(c *client) { c.conn.Write(append(make([]byte, 4), 16, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &board{}

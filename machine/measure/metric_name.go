@@ -31,6 +31,19 @@ const MetricUntold = "uring_zc_untold_bytes"
 // sockets and of rings (LINUX_MIB_BUSYPOLLRXPACKETS: net/core/dev.c, __napi_busy_loop).
 const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
 
+// What the kernel counts of connections at the host that takes them: those that were opened with a
+// request in the first packet (tcp_fastopen.c), those for which a queue had no room, those opened
+// by a cookie for want of room (tcp_syncookies), and ends that nobody waited after
+// (tcp_max_tw_buckets).
+const (
+	MetricFastOpens    = "netstat_tcp_ext_tcp_fast_open_active"
+	MetricFastOpened   = "netstat_tcp_ext_tcp_fast_open_passive"
+	MetricListenDrops  = "netstat_tcp_ext_listen_drops"
+	MetricSYNDrops     = "netstat_tcp_ext_tcp_req_q_full_drop"
+	MetricSYNCookies   = "netstat_tcp_ext_syncookies_sent"
+	MetricTimeWaitFull = "netstat_tcp_ext_tcp_time_wait_overflow"
+)
+
 // MetricHelperCores is what kernel threads used that work for a path and are none of NAPI's: the
 // one behind a cpumap. They are in CPUPollerCores.
 const MetricHelperCores = "cpumap_thread_cores"

@@ -37,7 +37,8 @@ func TestLabQEMUSettings(t *testing.T) {
 		case "gve-real":
 			all = append(all, [][2]string{{"ring rx", "1024"}, {"ring tx", "1024"}, {"rx-buf-len", "2048"},
 				{"channels", "rx 2 tx 3 other 0 combined 0"}, {"feature rx-gro-hw", "off"},
-				{"feature tx-tcp-segmentation", "off"}, {"coalesce rx-usecs", "100"}, {"header-split", "tcp-data-split on"},
+				{"feature tx-tcp-segmentation", "off"}, {"coalesce rx-usecs", "100"},
+				{"header-split", "tcp-data-split on"},
 				{"irq 1", "0"}}...)
 		case "qemu:virtio":
 			all = append(all, [2]string{"ring rx", "512"})

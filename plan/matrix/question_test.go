@@ -110,7 +110,10 @@ func TestGiveHWGRO(t *testing.T) {
 	if !s.GiveHWGRO() || s.GiveHWGRO() {
 		t.Error("given twice, or never")
 	}
-	if s.Base.HWGRO == nil || slices.ContainsFunc(s.Cells, func(c plan.Cell) bool { return c.HWGRO == nil || !*c.HWGRO }) {
+	if s.Base.HWGRO == nil || slices.ContainsFunc(s.Cells, func(c plan.Cell) bool {
+		return c.HWGRO == nil ||
+			!*c.HWGRO
+	}) {
 		t.Error(cellsOf(s))
 	}
 	if s.TakeHWGRO(); s.Base.HWGRO != nil || s.Cells[0].HWGRO != nil {

@@ -106,7 +106,8 @@ func TestTurnsRefused(t *testing.T) {
 		t.Errorf("gates that turns can judge by: %v", err)
 	}
 	if _, err = Parse("x.yaml",
-		[]byte("name: x\norder: turns\nprobe: latency,syscalls,zc,drops,tcp,profile\n"+"factors: {rx: [tcp], tx: [tcp]}\n")); err != nil {
+		[]byte("name: x\norder: turns\nprobe: latency,syscalls,zc,drops,tcp,profile\n"+
+			"factors: {rx: [tcp], tx: [tcp]}\n")); err != nil {
 		t.Errorf("all probes: %v", err)
 	}
 	a, _ := Parse("x.yaml", []byte("name: x\nfactors: {rx: [tcp], tx: [tcp]}\n"))

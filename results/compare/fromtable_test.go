@@ -79,8 +79,10 @@ func startsFolder(t *testing.T, starts, each int, turns bool) (dir string) {
 	for block := range max(starts, 1) * each {
 		for k, c := range []plan.Cell{tcp, uring} {
 			gbps := 40 + 5*float64(block/each%2) + float64(block*7%5) + float64(k*(3+block*3%4))
-			r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("s-%05d", seq), SessionID: "s", Cell: c,
-				Seq: seq, Block: block, Rep: block, Verdict: results.OK, StartUTCNs: 1_790_000_000_000_000_001 + int64(seq)*1e9}
+			r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("s-%05d", seq), SessionID: "s",
+				Cell: c,
+				Seq:  seq, Block: block, Rep: block, Verdict: results.OK, StartUTCNs: 1_790_000_000_000_000_001 +
+					int64(seq)*1e9}
 			if starts > 0 {
 				r.Start = block/each + 1
 			}

@@ -94,6 +94,16 @@ var timed = []measure.MetricDoc{
 		Units: "1 us us us us us us", Source: "request sent, or due by the rate, to its answer",
 		Meaning: "of the end that asks: answers that were timed, and how long they took, right " +
 			"to 0.8 %"},
+	{Names: "connect_count connect_mean_us connect_p50_us connect_p90_us connect_p99_us connect_p999_us connect_max_us",
+		Units: "1 us us us us us us", Source: "connection begun, or due by the rate, to its being open",
+		Meaning: "of tx crr (docs/round-trips.md), at the end that asks: rtt_ is the sum of this, answer_ and " +
+			"close_; of requests that were in the first packet (fastopen) there is none"},
+	{Names: "answer_count answer_mean_us answer_p50_us answer_p90_us answer_p99_us answer_p999_us answer_max_us",
+		Units: "1 us us us us us us", Source: "connection open, to its answer",
+		Meaning: "of tx crr: from when the connection was open, or was begun with the request, to the whole answer"},
+	{Names: "close_count close_mean_us close_p50_us close_p90_us close_p99_us close_p999_us close_max_us",
+		Units: "1 us us us us us us", Source: "answer whole, to the end of the connection",
+		Meaning: "of tx crr: from the answer until the receiver, which closes first, had closed"},
 	{Names: "rate_late_max_us",
 		Units: "us", Source: "data path, whole flow",
 		Meaning: "by how long the latest request was sent after it was due by --rr-rate, for " +

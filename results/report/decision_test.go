@@ -215,7 +215,8 @@ func TestPageOrder(t *testing.T) {
 	at := 0
 	for _, mark := range []string{`<section class="answer" id="answer">`, `<figure class="chart" id="cost_rate">`,
 		`id="short"`, `<p class="dim doubt">`, `<details class="part" id="sentences">`, "<h2>Results</h2>",
-		"<h2>Runs without a number</h2>", `<figure class="chart" id="decision">`, "<h2>Comparisons</h2>", "<h2>Plots</h2>",
+		"<h2>Runs without a number</h2>", `<figure class="chart" id="decision">`, "<h2>Comparisons</h2>",
+		"<h2>Plots</h2>",
 		"<h2>Environment</h2>"} {
 		i := strings.Index(page[at:], mark)
 		if i < 0 {

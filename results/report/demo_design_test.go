@@ -79,7 +79,8 @@ func (d *design) play(rng *rand.Rand) results.Journal {
 				h.CPUBusyCores = new(cost * gbps / 8)
 			}
 			if paced {
-				r.SUT.Delivery = &results.Delivery{Times: results.Times{Count: 1000, P50Us: new(p99 / 4), P99Us: new(p99)},
+				r.SUT.Delivery = &results.Delivery{Times: results.Times{Count: 1000, P50Us: new(p99 / 4),
+					P99Us: new(p99)},
 					ClockUs: new(0.0)}
 			}
 			j.Records = append(j.Records, r)
@@ -216,8 +217,10 @@ func TestDemoDesign(t *testing.T) {
 			rates, prices = append(rates, h.rates...), append(prices, h.prices...)
 		}
 		name := fmt.Sprintf("%d starts, rate %g, cost %g", x.starts, x.rate, x.cost)
-		t.Logf("%s: %d of %d say what is not so, %d are decided, %d call uring costlier, %d tell the p99 (%d miss it); half "+
-			"widths, median and 9 of 10: of rates %.1f and %.1f %%, of costs %.1f and %.1f %%", name, wrong, rounds, decided,
+		t.Logf("%s: %d of %d say what is not so, %d are decided, %d call uring costlier, %d tell the p99 (%d "+
+			"miss it); half "+
+			"widths, median and 9 of 10: of rates %.1f and %.1f %%, of costs %.1f and %.1f %%", name, wrong, rounds,
+			decided,
 			costlier, late, missed, 100*quantileOf(rates, .5), 100*quantileOf(rates, .9), 100*quantileOf(prices, .5),
 			100*quantileOf(prices, .9))
 		most := .05 + 3*math.Sqrt(.05*.95/float64(rounds))
@@ -242,8 +245,10 @@ func TestDemoSentences(t *testing.T) {
 		rate, cost float64
 		want       string
 	}{
-		{1.17, .80, `^uring takes ` + number + ` % less CPU time than tcp to receive the same 6.5 Gbit/s \(` + number + ` ` +
-			interval + `\), with a ` + p99 + ` of ` + number + ` times ` + interval + `; at full speed it is ` + number +
+		{1.17, .80, `^uring takes ` + number + ` % less CPU time than tcp to receive the same 6.5 Gbit/s \(` +
+			number + ` ` +
+			interval + `\), with a ` + p99 + ` of ` + number + ` times ` + interval + `; at full speed it is ` +
+			number +
 			` times as fast ` + interval + `\.$`},
 		{1.10, 1, `^uring and tcp differ by less than 5 % in the CPU time to receive the same 6.5 Gbit/s; the ` + p99 +
 			` of uring is ` + number + ` times ` + interval + ` that of tcp; at full speed uring is ` + number +

@@ -167,10 +167,12 @@ func TestBoundsHold(t *testing.T) {
 				missed++
 			}
 		}
-		t.Logf("%d pairs: %d of %d reports have bounds that leave out the truth; %d pairs are open", pairs, missed, rounds,
+		t.Logf("%d pairs: %d of %d reports have bounds that leave out the truth; %d pairs are open", pairs, missed,
+			rounds,
 			open)
 		if float64(missed) > float64(rounds)*.05+3*math.Sqrt(.05*.95*float64(rounds)) || open < rounds/2 {
-			t.Errorf("%d pairs: %d of %d reports have bounds that leave out the truth; %d pairs are open", pairs, missed,
+			t.Errorf("%d pairs: %d of %d reports have bounds that leave out the truth; %d pairs are open", pairs,
+				missed,
 				rounds, open)
 		}
 	}

@@ -89,10 +89,12 @@ func TestTurns(t *testing.T) {
 				found++
 			}
 		}
-		t.Logf("%+v: %d of %d call equal ones different, %d intervals miss, %d find 5 %%", x, wrong, rounds, missed, found)
+		t.Logf("%+v: %d of %d call equal ones different, %d intervals miss, %d find 5 %%", x, wrong, rounds, missed,
+			found)
 		most := float64(rounds)*.05 + 3*math.Sqrt(.05*.95*float64(rounds))
 		if float64(wrong) > most || float64(missed) > most || float64(found) < .85*float64(rounds) {
-			t.Errorf("%+v: %d of %d call equal ones different, %d intervals miss, %d find 5 %%", x, wrong, rounds, missed,
+			t.Errorf("%+v: %d of %d call equal ones different, %d intervals miss, %d find 5 %%", x, wrong, rounds,
+				missed,
 				found)
 		}
 	}
@@ -115,7 +117,8 @@ func TestBoundsOfTurns(t *testing.T) {
 		Questions{Main: all, ForMain: 1}.Decide()
 		for _, of := range all {
 			for _, d := range of {
-				if q := d.Told(Alpha * d.Weight() / float64(figures)); q == nil || q.Lo == nil || d.InTurns() != (figures == 1) {
+				if q := d.Told(Alpha * d.Weight() / float64(figures)); q == nil || q.Lo == nil ||
+					d.InTurns() != (figures == 1) {
 					t.Errorf("%d figures: bounds %v, in turns: %v", figures, q, d.InTurns())
 				}
 			}

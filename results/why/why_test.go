@@ -61,7 +61,8 @@ func (x experiment) journal() results.Journal {
 				Cell: cells[k], Rep: rep, Block: rep, Seq: 2*rep + k, Verdict: results.OK}
 			r.SUT.Env.BootID, r.TG.Env.BootID = "sut", "tg"
 			if x.turns {
-				r.Start, r.StartUTCNs, r.Turns = rep+1, int64(rep+1)*1e9, &results.Turns{TurnNs: 60e6, Turns: 18, Cells: 2}
+				r.Start, r.StartUTCNs, r.Turns = rep+1, int64(rep+1)*1e9, &results.Turns{TurnNs: 60e6, Turns: 18,
+					Cells: 2}
 			}
 			x.host(rng, &r.SUT, k, max(block, .3)*(1+.03*rng.NormFloat64()))
 			if x.change != nil {

@@ -24,7 +24,8 @@ var layouts = []struct {
 		[]string{"usr/bin", "usr/sbin", "usr/lib", "usr/lib64"},
 		map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}},
 	{"fedora", "ID=fedora\nVERSION_ID=42\n", []string{"usr/bin", "usr/lib", "usr/lib64"},
-		map[string]string{"bin": "usr/bin", "sbin": "usr/bin", "usr/sbin": "bin", "lib": "usr/lib", "lib64": "usr/lib64"}},
+		map[string]string{"bin": "usr/bin", "sbin": "usr/bin", "usr/sbin": "bin", "lib": "usr/lib",
+			"lib64": "usr/lib64"}},
 }
 
 // The tarball, and the files of the .rpm, run in roots without a C library, glibc or musl: nothing
@@ -60,7 +61,8 @@ func TestIntegrationLayouts(t *testing.T) {
 					}
 				}
 			}
-			do(time.Minute, "cd /run; tar -xzf /tmp/zcbench.tar.gz; cd zcbench-*; ./zcbench version; ./zcbench doctor; "+
+			do(time.Minute, "cd /run; tar -xzf /tmp/zcbench.tar.gz; cd zcbench-*; ./zcbench version; ./zcbench "+
+				"doctor; "+
 				"./zcbench matrix --dry-run experiments/quick.yaml; cd agents; "+
 				"grep -v linux-"+runtime.GOARCH+" SHA256SUMS | sha256sum -c", // zcbench itself is that agent
 				`(?m)^zcbench 0\.`, `(?m)^host local, zcbench 0\.`, `runs`, `linux-(arm64|amd64)/zcbench: OK`)
@@ -69,10 +71,12 @@ func TestIntegrationLayouts(t *testing.T) {
 			}
 			command(t, "sh", "-c", `rpm2cpio "$2" | (cd "$1" && busybox cpio -idm)`, "sh", root,
 				made1(t, runtime.GOARCH, "rpm"))
-			do(time.Minute, "zcbench version; zcrecv --version; zcsend --version; zcbench doctor; zcbench matrix --dry-run "+
+			do(time.Minute, "zcbench version; zcrecv --version; zcsend --version; zcbench doctor; zcbench matrix "+
+				"--dry-run "+
 				"/usr/share/zcbench/experiments/quick.yaml", `(?m)^zcbench 0\.`, `(?m)^host local, zcbench 0\.`, `runs`)
 			do(2*time.Minute, "ip link set lo up; (zcrecv --mode tcp --listen 127.0.0.1:5201 --touch verify "+
-				"--duration 1s --json >/run/said &) ; sleep 1; zcsend --mode tcp --duration 1s 127.0.0.1:5201; sleep 1; cat /run/said",
+				"--duration 1s --json >/run/said &) ; sleep 1; zcsend --mode tcp --duration 1s 127.0.0.1:5201; "+
+				"sleep 1; cat /run/said",
 				`"verdict": *"ok"`)
 		})
 	}

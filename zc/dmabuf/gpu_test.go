@@ -57,7 +57,8 @@ func TestGPUWords(t *testing.T) {
 		}
 	}
 	sysfs = gpu.FS(t.TempDir())
-	if _, err := NearTo(nil, "rocm"); err == nil || !strings.Contains(err.Error(), "no AMD GPU") || fault.Fix(err) == "" {
+	if _, err := NearTo(nil, "rocm"); err == nil || !strings.Contains(err.Error(), "no AMD GPU") ||
+		fault.Fix(err) == "" {
 		t.Errorf("without a GPU: %v", err)
 	}
 }
@@ -70,7 +71,8 @@ func TestGPUHelper(t *testing.T) {
 	bus(t)
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	if _, err := Make("cuda", 4096); err == nil || !strings.Contains(err.Error(), "zcgpu, which loads the vendor's library") ||
+	if _, err := Make("cuda", 4096); err == nil ||
+		!strings.Contains(err.Error(), "zcgpu, which loads the vendor's library") ||
 		!strings.Contains(fault.Fix(err), "make build") {
 		t.Errorf("there is none: %v; fix: %s", err, fault.Fix(err))
 	}
@@ -108,7 +110,8 @@ func TestMovedFromGPU(t *testing.T) {
 		}
 	}
 	amdgpu := func(at string, kib int) string {
-		return fmt.Sprintf("drm-driver:\tamdgpu\ndrm-pdev:\t%s\ndrm-memory-vram:\t%d KiB\ndrm-memory-gtt: \t99999 KiB\n",
+		return fmt.Sprintf(
+			"drm-driver:\tamdgpu\ndrm-pdev:\t%s\ndrm-memory-vram:\t%d KiB\ndrm-memory-gtt: \t99999 KiB\n",
 			at, kib)
 	}
 	bound := func() func() error {

@@ -97,7 +97,8 @@ func TestViewOfPieces(t *testing.T) {
 	}
 	pattern, meter := make([]byte, 8<<20), new(stream.Meter)
 	stream.WritePayload(pattern, period)
-	touch := []*stream.Toucher{stream.NewToucher(stream.TouchVerify, period), stream.NewToucher(stream.TouchVerify, period)}
+	touch := []*stream.Toucher{stream.NewToucher(stream.TouchVerify, period), stream.NewToucher(stream.TouchVerify,
+		period)}
 	pos := [2]int{}
 	for i := range 400 { // backwards, so that no two are one piece
 		off, flow := (399-i)*8192, i%2

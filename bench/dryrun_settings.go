@@ -154,6 +154,9 @@ func (s *collected) ofMode(c plan.Cell, o Options) {
 		queues, rules := steering(c, ids)
 		s.add(on("rss"), "without "+queues)
 		s.add(on("feature rx-ntuple-filter"), "on")
+		if c.ByPort() {
+			s.add(on("rss-context"), "over "+overQueues(c, queues))
+		}
 		s.add(on("rule"), rules)
 	}
 }

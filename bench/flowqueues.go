@@ -41,7 +41,7 @@ func (o *Options) flowQueues(c plan.Cell) ([]int, error) {
 		}
 		return inTurn(all[q.From:q.From+q.Own], c.NFlows()), nil
 	}
-	if c.NFlows() == 1 && c.Queues == 0 { // which its path chooses by itself
+	if c.NFlows() == 1 && c.Queues == 0 && !c.ByPort() { // which its path chooses by itself
 		return o.ofOne(c, has)
 	}
 	return nicqueue.Among(c.RX, o.SUTDev, has, c.Queue, n, c.NFlows())
@@ -115,7 +115,7 @@ func (o *Options) tooFewQueues(c plan.Cell) *Missing {
 func steering(c plan.Cell, ids []int) (queues, rules string) {
 	flows, n := c.NFlows(), c.NQueues()
 	switch {
-	case flows == 1 && ids == nil:
+	case flows == 1 && ids == nil && !c.ByPort():
 		queues = "the last queue"
 	case ids == nil && n == 1:
 		queues = "the last queue, whose number is looked up for each run"
@@ -123,6 +123,9 @@ func steering(c plan.Cell, ids []int) (queues, rules string) {
 		queues = fmt.Sprintf("the last %d queues, whose numbers are looked up for each run", n)
 	default:
 		queues = queueList(ids)
+	}
+	if c.ByPort() {
+		return queues, fmt.Sprintf("one for all TCP flows to the data port: %d, into that context", flows)
 	}
 	if flows == 1 {
 		to := queues
@@ -132,6 +135,14 @@ func steering(c plan.Cell, ids []int) (queues, rules string) {
 		return queues, "the flow to " + to
 	}
 	return queues, fmt.Sprintf("an ntuple rule for each of %d flows: %s", flows, ofFlows(c, ids))
+}
+
+// overQueues words which queues the context of a port's rule has.
+func overQueues(c plan.Cell, queues string) string {
+	if c.Control == plan.WrongQueue {
+		return "another queue, on purpose (control)"
+	}
+	return queues
 }
 
 // queueList formats "queue 2" or "queues 2-3".

@@ -89,14 +89,16 @@ type Cell struct {
 	Path string `json:"path,omitempty"`
 
 	// Flows is how many flows the run has, each moved by a thread of its own; 0: one. Queues is
-	// how many RX queues they come by, in turn: flow n by queue n mod Queues of them; 0: one
-	// each of modes that take queues over, of others as found.
+	// how many RX queues they come by, in turn: flow n by queue n mod Queues of them, or by port
+	// as their hash has it; 0: one each of modes that take queues over, and by port, of others as
+	// found.
 	Flows  int `json:"flows,omitempty"`
 	Queues int `json:"queues,omitempty"`
 
 	// RX queue to take over, or to steer the flow to; nil: the last, or as found
 	Queue         *int   `json:"queue,omitempty"`
 	SteerTo       *int   `json:"steer_to,omitempty"`
+	Steer         string `json:"steer,omitempty"`   // [SteerPort]; "": a rule per flow
 	Area          string `json:"area,omitempty"`    // memory that the NIC writes into
 	TXArea        string `json:"tx_area,omitempty"` // memory that the sender's NIC reads from
 	AreaBytes     int    `json:"area_bytes,omitempty"`
@@ -119,6 +121,10 @@ type Cell struct {
 // that the receive mode has taken over, so that the kernel copies all of it. Such a
 // run must come out invalid.
 const WrongQueue = "wrong-queue"
+
+// SteerPort is a [Cell].Steer: one rule sends all flows of the run's port into an RSS context over
+// its queues, by their hash, as servers have it.
+const SteerPort = "port"
 
 // AsIntended ends the reason of such a run that came out so.
 const AsIntended = ": as intended by this negative control"
@@ -159,8 +165,11 @@ func (c *Cell) NFlows() int { return max(c.Flows, 1) }
 // over.
 func (c *Cell) Steers() bool {
 	m, err := modes.Find(stream.RX, c.RX)
-	return (c.Queue != nil || c.Queues > 0) && err == nil && !m.TakesQueue()
+	return (c.Queue != nil || c.Queues > 0 || c.ByPort()) && err == nil && !m.TakesQueue()
 }
+
+// ByPort reports whether one rule steers all flows of the run.
+func (c *Cell) ByPort() bool { return c.Steer == SteerPort }
 
 // RoundTrips reports whether the cell's sender sends requests and waits for answers.
 func (c *Cell) RoundTrips() bool {

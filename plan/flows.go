@@ -14,7 +14,7 @@ func (c *Cell) NQueues() int {
 	switch {
 	case c.Queues > 0:
 		return c.Queues
-	case c.takesQueues():
+	case c.takesQueues(), c.Steers() && c.ByPort():
 		return c.NFlows()
 	case c.Steers():
 		return 1 // the one that is named

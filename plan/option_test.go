@@ -34,7 +34,7 @@ var choices = map[string][2]string{
 	"stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "busy_poll": {"50us", "1s"}, "request": {"128", "0"},
 	"response": {"1K", "2M"}, "in_flight": {"16", "0"}, "rr_rate": {"10000", "0"}, "rr_timeout": {"50ms", "11s"},
 	"path": {"tg:eth0,netns:r/br0,sut:eth0", "tg:eth0"}, "queues": {"2", "-1"},
-	"turn": {"240ms", "5ms"},
+	"turn": {"240ms", "5ms"}, "steer": {"port", "rss"},
 }
 
 // Every option takes a value, keeps it, writes it as runs.csv has it, reads that again, and

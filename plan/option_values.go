@@ -279,6 +279,16 @@ func parseControl(s string) (string, error) {
 	return "", fmt.Errorf("%q is neither none nor %s", s, WrongQueue)
 }
 
+func parseSteer(s string) (string, error) {
+	switch s {
+	case "flow":
+		return "", nil
+	case SteerPort:
+		return s, nil
+	}
+	return "", fmt.Errorf("%q is neither flow nor %s", s, SteerPort)
+}
+
 // Other is a setting of an interface by name.
 type Other struct {
 	End         string // "sut", "tg", or "" for both

@@ -246,6 +246,12 @@ var Options = []Option{
 		Role: stream.RX, concerns: stream.Mode.TakesQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo },
 			within(0, 65535))},
+	{Name: "steer", Since: 3, Places: true, Type: "string",
+		Help: "how flows get to their RX queues: flow, a rule for each; or port, one rule for all flows of the " +
+			"port into an RSS context over the queues, by their hash",
+		Kind: OfPath, Role: stream.RX, concerns: byTCP, Default: "flow",
+		Takes: "flow, or " + SteerPort + ": one rule for the port, into an RSS context over the queues",
+		Words: []string{"flow", SteerPort}, value: noneOr(func(c *Cell) *string { return &c.Steer }, parseSteer, "flow")},
 	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(dmabuf.Words(nil), ", ") +
 		" (default: pages; for devmem udmabuf; with a long --rx-buf-len huge; docs/memory.md)",
 		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue),

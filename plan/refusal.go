@@ -41,6 +41,7 @@ var rules = []rule{
 	{Name: "receive mode", Looks: "the list of modes", run: exists(stream.RX)},
 	{Name: "one kind", Looks: "what both modes carry", cell: oneKind},
 	{Name: "idle queues", Looks: "queues and flows", cell: queuesHaveFlows},
+	{Name: "steering", Looks: "how flows get to queues", cell: steersOneWay},
 	{Name: "options", Looks: "each option's value, and whether it concerns a mode", cell: optionsFit},
 	{Name: "loss-free pace", Looks: "what may be lost", cell: func(c *Cell, _ []stream.Mode) error {
 		return c.CheckLossFree()
@@ -169,6 +170,15 @@ func queuesHaveFlows(c *Cell, _ []stream.Mode) error {
 	}
 	return c.refuse("queues", fmt.Errorf("more than the flows (%d), and a queue without a flow has nothing to do: "+
 		"use more flows, or fewer queues", c.NFlows()))
+}
+
+// steersOneWay refuses to steer one of the flows that a rule has for all of them.
+func steersOneWay(c *Cell, _ []stream.Mode) error {
+	if !c.ByPort() || c.SteerTo == nil {
+		return nil
+	}
+	return c.refuse("steer_queue", errors.New("one rule steers all flows of the port (steer: port): use control: "+
+		WrongQueue+", which has the RSS context lead elsewhere, or leave it out"))
 }
 
 func optionsFit(c *Cell, all []stream.Mode) error {

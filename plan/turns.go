@@ -180,6 +180,8 @@ func (c *Cell) CheckTurns() error {
 	switch {
 	case c.Path != "":
 		return no("path", "its counters would be of all cells of the group")
+	case c.ByPort():
+		return no("steer: port", "each port would want queues, and an RSS context, of its own")
 	case c.BusyPollUs > 0:
 		return no("busy_poll", "a thread that polls would do so in the turns of others")
 	}

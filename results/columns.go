@@ -169,7 +169,8 @@ var columns = withOptions(slices.Concat([]column{
 		floatCol("llc_misses_per_kb", func(r *row) **float64 { return &r.host.LLCMissesPerKB }),
 		floatCol("dram_bytes_per_byte", func(r *row) **float64 { return &r.host.DRAMPerByte }),
 		floatCol("mbm_bytes_per_byte", func(r *row) **float64 { return &r.host.MBMPerByte }),
-		chosen("fastopen")}))
+		chosen("fastopen"),
+		chosen("steer")}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

@@ -32,6 +32,10 @@ type End struct {
 	path  stream.Mode
 	opts  stream.Options
 	place *place.Placement // nil: the softirq is left as found
+	// context has the queues of all flows that one rule for the port sends there; nil: each has a
+	// rule, or none
+	context      portRule
+	queueWorkers map[int]*worker // then, of a path that takes queues over, whose each is
 	flows []*flow          // by their numbers
 
 	transport stream.Transport
@@ -113,6 +117,9 @@ func Open(s wire.EndSpec) (*End, error) {
 	if s.Flows, o.NIC.Beside, err = withQueues(path, s, o.NIC.Dev); err != nil {
 		return nil, err
 	}
+	if s.Role == stream.RX && s.Cell.ByPort() {
+		o.NIC.ByPort = new(stream.Shared)
+	}
 	e := newEnd(s, path, o)
 	if err := e.open(); err != nil {
 		return nil, e.giveUp(err)
@@ -138,7 +145,7 @@ func floods(p stream.Mode, o stream.Options) string {
 // newEnd makes an end without opening anything.
 func newEnd(s wire.EndSpec, path stream.Mode, o stream.Options) *End {
 	e := &End{spec: s, path: path, opts: o, transport: modes.Transports[path.Kind], flows: flowsOf(s, o),
-		met: make(chan struct{})}
+		met: make(chan struct{}), queueWorkers: map[int]*worker{}}
 	e.started, e.ended = make(chan flowStart, len(e.flows)), make(chan flowResult, len(e.flows))
 	return e
 }
@@ -175,6 +182,10 @@ func (e *End) open() (err error) {
 		if err := w.prepared(); err != nil {
 			return e.named(w.first(), err)
 		}
+		e.queueWorkers[queueOf(own[0])] = w
+	}
+	if err := e.openPort(); err != nil {
+		return err
 	}
 	e.readsNs = e.probes.takes(e.spec).Nanoseconds()
 	m := openMeters(e.spec)
@@ -209,6 +220,9 @@ func (e *End) Close() error {
 	var err error
 	for _, w := range slices.Backward(e.workers) {
 		err = errors.Join(err, w.close())
+	}
+	if e.context != nil {
+		err = errors.Join(err, e.context.Release())
 	}
 	if e.port != nil {
 		err = errors.Join(err, e.port.Close())

@@ -52,7 +52,7 @@ func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
 		}
 		all = append(all, &flow{Flow: stream.Flow{N: n, CPU: f.CPU, Queue: own.NIC.Queue}, opts: own})
 	}
-	if last >= 0 && s.Role == stream.RX {
+	if last >= 0 && s.Role == stream.RX && !s.Cell.ByPort() {
 		all[last].steerTo = steerTo(&s.Cell, all[last].Queue, o.NIC.Beside...)
 	}
 	return all
@@ -251,7 +251,12 @@ func (e *End) figures() (ms []measure.Metric) {
 func (e *End) onDevice() []measure.Metric {
 	m := measure.Metric{Name: measure.MetricAreaDevice, Unit: "bytes"}
 	for _, f := range e.flows {
-		if ev := f.result.evidence; ev.Device != "" && f == f.worker.own[0] {
+		ev := f.result.evidence
+		switch {
+		case ev.Device == "" || f != f.worker.own[0]:
+		case e.context != nil && e.path.Has(stream.DMABuf): // one memory for all threads
+			m.Source, m.Value = ev.Device, float64(ev.DeviceBytes)
+		default:
 			m.Source, m.Value = ev.Device, m.Value+float64(ev.DeviceBytes)
 		}
 	}

@@ -44,6 +44,9 @@ func (r *run) judge(err error) wire.EndResult {
 		}
 	}
 	res.Warnings = append(res.Warnings, r.end.notes()...)
+	if _, note := r.end.portSpread(); note != "" && err == nil {
+		res.Warnings = append(res.Warnings, note)
+	}
 	res.Linear = r.end.first().result.evidence.CountsLinear
 	if len(r.polledBy.PIDs) > 0 {
 		res.Flags = append(res.Flags, results.FlagPolled)
@@ -206,6 +209,8 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	r.fillNodes(h)
 	h.Metrics = append(h.Metrics, r.end.figures()...)
 	h.Metrics = append(h.Metrics, r.end.queueShares()...)
+	spread, _ := r.end.portSpread()
+	h.Metrics = append(h.Metrics, spread...)
 }
 
 // fillNodes adds on which NUMA nodes the payload's memory is, of all flows together, and warns of

@@ -107,6 +107,10 @@ func (r *run) accept(ctx context.Context, came *waitingFlows) {
 		ctx, cancel = context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not arrive within %v", wait))
 		defer cancel()
 	}
+	if r.end.context != nil {
+		r.acceptAll(ctx, came)
+		return
+	}
 	waiting := map[int]*worker{}
 	for _, f := range r.end.flows {
 		waiting[f.N] = f.worker

@@ -20,16 +20,20 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) (flows []wire.Flow
 		return withShare(path, s, cmp.Or(dev, s.Dev))
 	}
 	takes := path.TakesQueue()
-	if s.Role != stream.RX || !takes && !s.Cell.Steers() || len(s.Flows) == 1 && s.Cell.Queues == 0 {
+	byPort := s.Cell.ByPort()
+	if s.Role != stream.RX || !takes && !s.Cell.Steers() || len(s.Flows) == 1 && s.Cell.Queues == 0 && !byPort {
 		return s.Flows, nil, nil
 	}
-	queues := s.Cell.Queues
-	if queues == 0 && !takes {
+	queues, rules := s.Cell.Queues, len(s.Flows)
+	if queues == 0 && !takes && !byPort {
 		queues = 1
+	}
+	if byPort {
+		rules = 1
 	}
 	ids, err := nicqueue.Spread(path, dev, s.Cell.Queue, queues, len(s.Flows))
 	if err == nil {
-		err = nicqueue.RoomForRules(path.Name, dev, len(s.Flows))
+		err = nicqueue.RoomForRules(path.Name, dev, rules)
 	}
 	if err != nil {
 		return nil, nil, err

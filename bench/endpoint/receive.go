@@ -54,6 +54,7 @@ func (w *receiving) leave() {
 func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn, ok bool) {
 	byNumber := map[int]*stream.Conn{}
 	ok = true
+	w.assign(o)
 	for i := range w.own {
 		a := arrival{n: w.own[i].N, err: stream.ErrAborted}
 		select {
@@ -95,11 +96,19 @@ func (w *worker) attach(path stream.Receiver, f *flow, a arrival) error {
 	w.end.attaching.Lock()
 	defer w.end.attaching.Unlock()
 	a.conn.SteerTo = f.steerTo
+	if f.steered != nil && w.end.context != nil {
+		if err := f.steered.queue.Expect(queueOf(f)); err != nil {
+			return w.end.named(f, err)
+		}
+	}
 	return w.end.named(f, path.Attach(a.conn, a.hello))
 }
 
 // receiveAll moves the thread's flows until all have ended.
 func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire.Schedule) []flowResult {
+	if len(w.own) == 0 {
+		return nil
+	}
 	all := make([]flowResult, len(w.own))
 	err := w.welcome(conns, sch)
 	if err == nil {

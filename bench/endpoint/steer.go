@@ -29,6 +29,7 @@ type queue interface {
 	Unknown(fd int) string
 	OtherDev() string
 	ID() int
+	Expect(id int) error
 	Release() error
 	Notes() []string
 }

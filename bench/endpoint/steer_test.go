@@ -105,7 +105,8 @@ func (q fakeQueue) OtherDev() string {
 	}
 	return ""
 }
-func (q fakeQueue) Release() error { return q.say("release") }
+func (q fakeQueue) Expect(int) error { return q.say("expect") }
+func (q fakeQueue) Release() error   { return q.say("release") }
 
 // A flow that is steered is prepared before, and the queue is let go after the path; where it
 // came by another one, the run is invalid.

@@ -37,12 +37,15 @@ func pin(cpu int) error {
 // Paths are built, run and freed on it: an io_uring made for a single issuer belongs to its thread.
 type worker struct {
 	end *End
-	own []*flow // in the order of their numbers
+	own []*flow // in the order of their numbers; by port none, where no flow's hash has its queue
 	tid int
+	cpu int // that it is bound to; -1: none
 
 	ready  chan error    // the path was built, or why not
 	orders chan orders   // one run
 	came   chan arrival  // RX: each of its flows, or why there is none
+	// by port: which those are, once their queues are known
+	assigned chan []*flow
 	quit   chan struct{} // closed: no run will come
 	finish chan struct{} // the last counters were read: the socket may close
 	gone   chan struct{} // the thread has freed everything
@@ -117,8 +120,8 @@ func holdProcessors(n int) {
 // newWorker begins the thread of flows.
 func newWorker(e *End, own []*flow) *worker {
 	holdProcessors(1)
-	w := &worker{end: e, own: own, ready: make(chan error, 1), orders: make(chan orders),
-		came: make(chan arrival, len(own)),
+	w := &worker{end: e, own: own, cpu: own[0].CPU, ready: make(chan error, 1), orders: make(chan orders),
+		came: make(chan arrival, len(e.flows)), assigned: make(chan []*flow, 1),
 		quit: make(chan struct{}), finish: make(chan struct{}), gone: make(chan struct{})}
 	for _, f := range own {
 		f.worker, f.CPU = w, own[0].CPU // one thread

@@ -98,7 +98,11 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 		return Welcome{}, SendError(c, "send hello", err)
 	}
 	var in [welcomeSize]byte
-	if err := c.readFull(ctx, in[:]); err != nil {
+	err = c.readFull(ctx, in[:])
+	for err == nil && isWait(in[:]) {
+		err = c.readFull(ctx, in[:])
+	}
+	if err != nil {
 		how := "the receiver closes connections with a wrong cookie and any beyond its flows: check --cookie and " +
 			"--flows at both ends, and that nothing else uses that port"
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -108,6 +112,27 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 		return Welcome{}, &fault.Error{Op: "wait for the receiver's welcome", Err: err, Peer: true, How: how}
 	}
 	return parseWelcome(in[:])
+}
+
+// Prod has the sender's kernel send a packet, before the flow is welcome: it acknowledges a word
+// that says nothing. [Conn.Answered] tells when it has.
+func (c *Conn) Prod() error {
+	b, err := wait{}.AppendBinary(nil)
+	if err == nil {
+		err = c.words().writeAll(b)
+	}
+	if err != nil {
+		return SendError(c, "have the sender answer", err)
+	}
+	return nil
+}
+
+// Answered waits, at most so long, until the sender's kernel has acknowledged everything.
+func (c *Conn) Answered(limit time.Duration) error {
+	if err := c.words().delivered(limit); err != nil {
+		return SendError(c, "have the sender answer", err)
+	}
+	return nil
 }
 
 // Welcome sends the welcome, upon which the sender begins.

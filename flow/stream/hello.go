@@ -41,7 +41,7 @@ func (c *Cookie) UnmarshalText(b []byte) error {
 
 // The fixed-size frames of the data port, all big-endian, each ending in
 // the CRC-32C of what precedes it. The sender opens with a Hello, the receiver
-// answers Welcome, then payload flows one way until end of stream, then the
+// answers Welcome, before which it may say Wait, then payload flows one way until end of stream, then the
 // receiver answers Farewell. The end of a flow of packets, which go another way,
 // is an Ended and the end of stream. Sizes are fixed so that a stranger can neither
 // make the receiver allocate nor keep it reading.
@@ -55,6 +55,7 @@ const (
 var (
 	helloMagic    = [4]byte{'Z', 'C', 'H', '3'}
 	welcomeMagic  = [4]byte{'Z', 'C', 'W', '2'}
+	waitMagic     = [4]byte{'Z', 'C', 'P', '1'} // as long as a welcome
 	farewellMagic = [4]byte{'Z', 'C', 'F', '1'}
 	endedMagic    = [4]byte{'Z', 'C', 'E', '1'}
 	castagnoli    = crc32.MakeTable(crc32.Castagnoli)
@@ -89,6 +90,23 @@ type Welcome struct {
 	// the wire.
 	Duration time.Duration
 	Port     uint16 // to which the connections of requests go, where the hello asked for that
+}
+
+// wait tells the sender that its welcome is yet to come. It has nothing to do: its kernel
+// acknowledges that, by a packet of the flow.
+type wait struct{}
+
+// AppendBinary encodes w.
+func (wait) AppendBinary(b []byte) ([]byte, error) {
+	start := len(b)
+	b = append(append(b, waitMagic[:]...), make([]byte, welcomeSize-8)...)
+	return append(b[:start], seal(b[start:])...), nil
+}
+
+// isWait reports whether a frame of a welcome's size is no welcome yet.
+func isWait(b []byte) bool {
+	_, err := open(b, "wait", waitMagic, welcomeSize)
+	return err == nil
 }
 
 // Farewell is the receiver's account of the flow.

@@ -2,6 +2,8 @@
 
 package stream
 
+import "sync"
+
 // NICQueue are the choices of a receive path that takes over a queue of a NIC.
 // Zero values let the path choose.
 type NICQueue struct {
@@ -10,6 +12,11 @@ type NICQueue struct {
 	// Beside are the RX queues of the run's other flows, its own may be one of them: all are kept
 	// free of flows that are not the run's before the first of them is taken over.
 	Beside []int `json:"beside,omitempty"`
+
+	// ByPort: the end steers all flows of its port to the queues by one rule, so that a path steers
+	// none; of a path whose memory can serve several queues it has what these paths share, of all
+	// queues of Beside. Nil: each flow has a rule.
+	ByPort *Shared `json:"-"`
 
 	// as package dmabuf has it; "": pages, udmabuf of devmem; huge where BufLen is longer than a
 	// page
@@ -25,6 +32,13 @@ type NICQueue struct {
 	// of devmem: fragments that are gathered before they go back; 1: after every read; 0:
 	// DefaultTokenBatch
 	TokenBatch int `json:"token_batch,omitempty"`
+}
+
+// Shared is what several paths of an end have in common: the first that needs it makes it, and the
+// last frees it.
+type Shared struct {
+	sync.Mutex
+	Of any
 }
 
 // Limits and defaults of [NICQueue].

@@ -58,8 +58,9 @@ func copiesAreTold(f *Flow, known, limit float64, mode string) (reason, fix stri
 }
 
 // astray reports whether a flow is steered to another queue than its memory's on purpose: the last
-// one of a negative control.
+// one of a negative control, by port all.
 func (e *Evidence) astray(f *Flow) bool {
 	c := e.Cell
-	return e.Role == stream.RX && f.N == len(e.Flows)-1 && (c.Control == plan.WrongQueue || c.SteerTo != nil)
+	return e.Role == stream.RX && (f.N == len(e.Flows)-1 || c.ByPort()) && (c.Control == plan.WrongQueue ||
+		c.SteerTo != nil)
 }

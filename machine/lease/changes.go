@@ -18,7 +18,7 @@ import (
 // those of several paths may be used at the same time, and undone in any order.
 type Changes struct {
 	common *common
-	rules  []Want // of this path alone
+	rules  []Want // of this path alone, and contexts
 }
 
 // apply does f with the common lease, in the calling thread's network namespace.
@@ -74,15 +74,30 @@ func (c *Changes) KeepFree(d *nic.Device, queues ...int) error {
 // the other: where the driver leaves the place to us, as mlx5, two at once would find the same,
 // and the second rule replace the first (see [nic.Device.Steer]).
 func (c *Changes) Steer(d *nic.Device, local, remote netip.AddrPort, queue int) error {
-	rule := Want{d.Name, nic.RuleName(local, remote, queue), "present"}
+	return c.own(d, nic.RuleName(local, remote, queue))
+}
+
+// Spread makes an RSS context over some queues, by which nothing comes before [Changes.SteerPort].
+func (c *Changes) Spread(d *nic.Device, queues []uint32) error {
+	return c.own(d, nic.ContextName(queues))
+}
+
+// SteerPort sends all TCP flows to local, of this host, into the context that [Changes.Spread] has
+// made over some queues, by one ntuple rule. It goes before the context does.
+func (c *Changes) SteerPort(d *nic.Device, local netip.AddrPort, queues []uint32) error {
+	return c.own(d, nic.PortRuleName(local, queues))
+}
+
+// own makes what goes with this path, with rules on.
+func (c *Changes) own(d *nic.Device, name string) error {
+	want := Want{d.Name, name, "present"}
 	err := c.apply(d, func(in *common) error {
 		return in.add(func() ([]Want, error) {
-			return []Want{{d.Name, "feature " + nic.FeatureNTuple, "on"}, rule},
-				nil
+			return []Want{{d.Name, "feature " + nic.FeatureNTuple, "on"}, want}, nil
 		})
 	})
 	if err == nil {
-		c.rules = append(c.rules, rule)
+		c.rules = append(c.rules, want)
 	}
 	return err
 }

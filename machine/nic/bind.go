@@ -42,9 +42,10 @@ func (b *Binding) Close() error {
 // pages. EEXIST: XDP attached, or the queue is bound. EBUSY: AF_XDP has it, or it
 // is leased. ENODATA: the driver ignored the memory. E2BIG: the driver wants
 // buffers of another length. The kernel's text is in [Error].
-func (d *Device) BindRX(fd, id int) (*Binding, error) { return d.BindRXBuffers(fd, id, 0) }
+func (d *Device) BindRX(fd, id int) (*Binding, error) { return d.BindRXBuffers(fd, 0, id) }
 
-// BindRXBuffers does what [Device.BindRX] does with buffers of bufLen bytes, a power of two; 0: a
+// BindRXBuffers does what [Device.BindRX] does, of one or several queues, which all take from one
+// pool of the memory (net_devmem_bind_dmabuf), with buffers of bufLen bytes, a power of two; 0: a
 // page, also on kernels that know no other. They need Linux 7.3 (netdev_nl_bind_rx_doit of
 // net/core/netdev-genl.c): an earlier one refuses the attribute with EINVAL.
 //
@@ -52,19 +53,21 @@ func (d *Device) BindRX(fd, id int) (*Binding, error) { return d.BindRXBuffers(f
 // EINVAL: memory in pieces of less than bufLen as the device sees it (net_devmem_bind_dmabuf of
 // net/core/devmem.c). ERANGE, EINVAL: outside of what the driver takes, mostly without a text
 // (bnxt_validate_qcfg, mlx5e_queue_validate_qcfg).
-func (d *Device) BindRXBuffers(fd, id, bufLen int) (*Binding, error) {
-	op := fmt.Sprintf("bind RX queue %d of %s to a dmabuf", id, d.Name)
+func (d *Device) BindRXBuffers(fd, bufLen int, queues ...int) (*Binding, error) {
+	op := fmt.Sprintf("bind RX queue %s of %s to a dmabuf", listed(queues), d.Name)
 	if bufLen > 0 {
 		op += fmt.Sprintf(" in buffers of %d bytes", bufLen)
 	}
-	return d.bind(cmdBindRX, op+" (netdev bind-rx)", remedy.BindRX, id, fd, func(ae *netlink.AttributeEncoder, fd int) {
+	return d.bind(cmdBindRX, op+" (netdev bind-rx)", remedy.BindRX, queues[0], fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
-		ae.Nested(attrDMABufQueues, func(q *netlink.AttributeEncoder) error {
-			q.Uint32(attrQueueID, uint32(id))
-			q.Uint32(attrQueueType, queueRX)
-			return nil
-		})
+		for _, id := range queues {
+			ae.Nested(attrDMABufQueues, func(q *netlink.AttributeEncoder) error {
+				q.Uint32(attrQueueID, uint32(id))
+				q.Uint32(attrQueueType, queueRX)
+				return nil
+			})
+		}
 		if bufLen > 0 {
 			ae.Uint32(attrDMABufBufLen, uint32(bufLen))
 		}
@@ -79,7 +82,7 @@ func CanSizeBuffers() error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	_, err := d.BindRXBuffers(0, 0, 2*os.Getpagesize())
+	_, err := d.BindRXBuffers(0, 2*os.Getpagesize(), 0)
 	if errors.Is(err, unix.ENODEV) {
 		return nil
 	}

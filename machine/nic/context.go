@@ -114,16 +114,48 @@ func isOver(table, queues []uint32) bool {
 // contextSetting makes a setting of a context over the queues of arg, such as 2,3: it is present or
 // absent.
 func (d *Device) contextSetting(s *setting.Setting, arg string) error {
-	var queues []uint32
-	for _, f := range strings.Split(arg, ",") {
-		q, err := parse32(f)
-		if err != nil || strconv.Itoa(int(q)) != f {
-			return fmt.Errorf("RSS context %q: want queues such as 2,3", arg)
-		}
-		queues = append(queues, q)
+	queues, err := parseQueues(arg)
+	if err != nil {
+		return fmt.Errorf("RSS context %q: want queues such as 2,3", arg)
 	}
 	hold(s, &placedContext{d, queues})
 	return nil
+}
+
+// ContextName formats the name of the setting that is an RSS context over some queues in turn.
+func ContextName(queues []uint32) string { return "rss-context " + queueText(queues) }
+
+// queueText joins queues as settings name them: 2,3.
+func queueText(queues []uint32) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(queues), "[]"), " ", ",")
+}
+
+func parseQueues(s string) (queues []uint32, err error) {
+	for _, f := range strings.Split(s, ",") {
+		q, err := parse32(f)
+		if err != nil || strconv.Itoa(int(q)) != f {
+			return nil, fmt.Errorf("%q is not the number of a queue", f)
+		}
+		queues = append(queues, q)
+	}
+	return queues, nil
+}
+
+// contextOver finds the youngest context over some queues in turn. One of somebody else's that is
+// the same does the same.
+func (d *Device) contextOver(queues []uint32) (id uint32, err error) {
+	all, err := d.Contexts()
+	for _, c := range all {
+		if isOver(c.Table, queues) {
+			id = max(id, c.ID)
+		}
+	}
+	if err == nil && id == 0 {
+		err = &fault.Error{Op: d.op("find the RSS context over the queues %s", queueText(queues)), Err: unix.ENOENT,
+			How: "another program has deleted it, or the driver while it was reset: look at ethtool -x " + d.Name +
+				" context N, and at the kernel's log (dmesg)"}
+	}
+	return id, err
 }
 
 // placedContext is a context over some queues in turn; its place is its number.

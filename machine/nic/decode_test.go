@@ -168,9 +168,10 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"10.77.0.2:6000 > 10.77.0.1:5000 queue 1",
-		"[fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2"} {
-		if local, remote, queue, err := parseRule(s); err != nil || RuleName(local, remote, queue) != "rule "+s {
-			t.Errorf("%q: %v, %v, %v, %v", s, local, remote, queue, err)
+		"[fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2",
+		"any > 10.77.0.1:5000 context 2,3", "any > [fd00:77::1]:5000 context 7"} {
+		if r, err := parseRule(s); err != nil || r.String() != s {
+			t.Errorf("%q: %v, %v", s, r, err)
 		}
 	}
 	d := &Device{Name: "eth0"}
@@ -185,7 +186,8 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "nothing", "ring", "ring mini", "napi", "napi -1", "rps x",
-		"rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any", "rss-context", "rss-context 1,x", "rss-context 01"} {
+		"rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any", "rule any > 10.0.0.1:1 queue 2", "rule any > 10.0.0.1:1 context",
+		"rule any > 10.0.0.1:1 context 2,x", "rule 10.0.0.2:1 > 10.0.0.1:1 context 2", "rss-context", "rss-context 1,x", "rss-context 01"} {
 		if _, err := d.Setting(name); err == nil {
 			t.Errorf("there is a setting %q", name)
 		}
@@ -231,8 +233,8 @@ func FuzzTexts(f *testing.F) {
 		if n, err := ParseNAPISettings(s); err == nil && n.String() != s {
 			t.Errorf("NAPI %q became %q", s, n)
 		}
-		if l, r, q, err := parseRule(s); err == nil && RuleName(l, r, q) != "rule "+s {
-			t.Errorf("rule %q became %q", s, RuleName(l, r, q))
+		if r, err := parseRule(s); err == nil && r.String() != s {
+			t.Errorf("rule %q became %q", s, r)
 		}
 		_, _ = parseSplit(s)
 		_, _ = parseTable(s)

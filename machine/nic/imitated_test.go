@@ -139,7 +139,7 @@ func asked(t *testing.T, d *Device, model string, first Rule) {
 		fs := spec(local, remote)
 		fs.cookie = queue
 		fs.location, _ = table.free()
-		return d.insert("steer once more", fs)
+		return d.insert("steer once more", fs, 0)
 	}
 	second, err := ask(2)
 	if err == nil && second != first {

@@ -225,3 +225,39 @@ func TestLoopback(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// One rule sends all flows to a port into a context. Both are found again by what reads back, and
+// the context cannot go before its rule, in words that say so.
+func TestLabPortRule(t *testing.T) {
+	inLab(t, func(t *testing.T, d *Device) {
+		for _, at := range []string{"10.77.0.1:5000", "[fd00:77::1]:5000"} {
+			local, queues := netip.MustParseAddrPort(at), []uint32{1, 2}
+			rule, rerr := d.Setting(PortRuleName(local, queues))
+			context, cerr := d.Setting(ContextName(queues))
+			if rerr != nil || cerr != nil {
+				t.Fatal(rerr, cerr)
+			}
+			if err := rule.Set(present); !errors.Is(err, unix.ENOENT) {
+				t.Errorf("a rule into a context that is not there: %v", err)
+			}
+			if err := errors.Join(context.Set(present), rule.Set(present)); err != nil {
+				t.Errorf("%v; fix: %s", err, fault.Fix(err))
+			}
+			err := context.Set(absent)
+			if !errors.Is(err, unix.EBUSY) || !strings.Contains(fault.Fix(err), "delete that rule first") {
+				t.Errorf("a context that a rule needs was deleted: %v; fix: %s", err, fault.Fix(err))
+			}
+			for _, s := range []setting.Setting{rule, context} {
+				if is, err := s.Get(); is != present || err != nil {
+					t.Errorf("%s: %s, %v", s.Name, is, err)
+				}
+				if err := s.Set(absent); err != nil {
+					t.Errorf("%s: %v", s.Name, err)
+				}
+				if is, err := s.Get(); is != absent || err != nil {
+					t.Errorf("%s, deleted: %s, %v", s.Name, is, err)
+				}
+			}
+		}
+	})
+}

@@ -155,7 +155,7 @@ func TestLabImitatedSameFields(t *testing.T) {
 		theirs.cookie, theirs.location, theirs.mask = 1, 5, [52]byte{}
 		mask := tcp4Spec{src: ones4, dst: ones4, dport: ones2}
 		copy(theirs.mask[:], bytesOf(&mask))
-		at, err := d.insert("a rule without the remote port", theirs)
+		at, err := d.insert("a rule without the remote port", theirs, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

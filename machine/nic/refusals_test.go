@@ -149,7 +149,7 @@ func TestRefusedCalls(t *testing.T) {
 			func() error { return d.SetIndirection(nil) }},
 		{remedy.RulesCount, unix.SYS_IOCTL, "rules of lo", func() error { _, err := d.HasRules(); return err }},
 		{remedy.RuleInsert, unix.SYS_IOCTL, "RX queue 1 of lo", func() error {
-			_, err := d.insert("steer to RX queue 1 of lo", spec(local, remote))
+			_, err := d.insert("steer to RX queue 1 of lo", spec(local, remote), 0)
 			return err
 		}},
 		{remedy.RuleGet, unix.SYS_IOCTL, "rule 5 of lo",

@@ -21,17 +21,50 @@ type Rule uint32
 // ntuple must be on. Addresses are both IPv4 or both IPv6; mapped ones count as
 // IPv4.
 func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
-	return d.steer(local, remote, queue, func(placeNote) error { return nil })
+	return d.steer(steering{local: local, remote: remote, queue: queue}, func(placeNote) error { return nil })
+}
+
+// steering is what a rule is for, and where it sends that.
+type steering struct {
+	local, remote netip.AddrPort // no remote: whoever sends to local
+	queue         int
+	context       []uint32 // in the place of queue: the RSS context over these queues in turn
+}
+
+// String words it as the rule's setting has it.
+func (r steering) String() string {
+	from, to := "any", fmt.Sprintf("queue %d", r.queue)
+	if r.remote.IsValid() {
+		from = r.remote.String()
+	}
+	if r.context != nil {
+		to = "context " + queueText(r.context)
+	}
+	return fmt.Sprintf("%s > %v %s", from, r.local, to)
+}
+
+// spec encodes it, but for which context that is.
+func (r steering) spec() flowSpec {
+	fs := spec(r.local, r.remote)
+	if fs.cookie = uint64(r.queue); r.context != nil {
+		fs.flowType |= flowRSS // whose table's queue the cookie is added to, where it is not refused
+	}
+	return fs
 }
 
 // steer does what Steer does, for a caller that writes down what is about to be made, and where.
-func (d *Device) steer(local, remote netip.AddrPort, queue int, write func(placeNote) error) (Rule, error) {
-	op := fmt.Sprintf("steer %v -> %v to RX queue %d of %s", remote, local, queue, d.Name)
+func (d *Device) steer(r steering, write func(placeNote) error) (Rule, error) {
+	op := fmt.Sprintf("steer %v of %s", r, d.Name)
 	t, err := d.rules()
 	if err != nil {
 		return 0, err
 	}
-	fs := spec(local, remote)
+	fs, context := r.spec(), uint32(0)
+	if r.context != nil {
+		if context, err = d.contextOver(r.context); err != nil {
+			return 0, err
+		}
+	}
 	if err := d.refuseTwin(op, t, fs); err != nil {
 		return 0, err
 	}
@@ -39,11 +72,11 @@ func (d *Device) steer(local, remote netip.AddrPort, queue int, write func(place
 	if !ok {
 		return 0, d.failed(remedy.RuleInsert, op, unix.ENOSPC)
 	}
-	fs.cookie, fs.location = uint64(queue), at
+	fs.location = at
 	if err := write(placeNote{noteMaking, t.places}); err != nil {
 		return 0, err
 	}
-	made, err := d.insert(op, fs)
+	made, err := d.insert(op, fs, context)
 	if err == nil && made == ruleAnyPlace { // the driver does not tell where
 		var l placeLook
 		if l, err = d.lookForRule(fs, t.places); err != nil || !l.found {
@@ -57,12 +90,12 @@ func (d *Device) steer(local, remote netip.AddrPort, queue int, write func(place
 	return made, write(placeNote{noteAt, []uint32{uint32(made)}})
 }
 
-// insert adds a rule, and says where it is.
-func (d *Device) insert(op string, fs flowSpec) (Rule, error) {
-	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: fs}
+// insert adds a rule, of a context if it has one, and says where it is.
+func (d *Device) insert(op string, fs flowSpec, context uint32) (Rule, error) {
+	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: fs, ruleCnt: context}
 	if err := ioctl(d, &c); err != nil {
 		return 0, failed(remedy.RuleInsert, op, err,
-			d.on(attempt{queue: int(fs.cookie), ipv6: fs.flowType == tcpV6Flow}))
+			d.on(attempt{queue: int(fs.cookie), ipv6: fs.flowType&^flowRSS == tcpV6Flow}))
 	}
 	return Rule(c.fs.location), nil
 }
@@ -90,22 +123,27 @@ func (t ruleTable) free() (uint32, bool) {
 	return 0, false
 }
 
-// spec encodes which packets a rule is for.
+// spec encodes which packets a rule is for; without a remote end they may come from anywhere.
 func spec(local, remote netip.AddrPort) flowSpec {
 	var fs flowSpec
 	src, dst := remote.Addr().Unmap(), local.Addr().Unmap()
 	if dst.Is4() {
 		fs.flowType = tcpV4Flow
-		want := tcp4Spec{src: src.As4(), dst: dst.As4(), sport: bigEndian(remote.Port()),
-			dport: bigEndian(local.Port())}
-		mask := tcp4Spec{src: ones4, dst: ones4, sport: ones2, dport: ones2}
+		want, mask := tcp4Spec{dst: dst.As4(), dport: bigEndian(local.Port())}, tcp4Spec{dst: ones4, dport: ones2}
+		if remote.IsValid() {
+			want.src, want.sport = src.As4(), bigEndian(remote.Port())
+			mask.src, mask.sport = ones4, ones2
+		}
 		copy(fs.want[:], bytesOf(&want))
 		copy(fs.mask[:], bytesOf(&mask))
 		return fs
 	}
 	fs.flowType = tcpV6Flow
-	want := tcp6Spec{src: src.As16(), dst: dst.As16(), sport: bigEndian(remote.Port()), dport: bigEndian(local.Port())}
-	mask := tcp6Spec{src: ones16, dst: ones16, sport: ones2, dport: ones2}
+	want, mask := tcp6Spec{dst: dst.As16(), dport: bigEndian(local.Port())}, tcp6Spec{dst: ones16, dport: ones2}
+	if remote.IsValid() {
+		want.src, want.sport = src.As16(), bigEndian(remote.Port())
+		mask.src, mask.sport = ones16, ones2
+	}
 	copy(fs.want[:], bytesOf(&want))
 	copy(fs.mask[:], bytesOf(&mask))
 	return fs

@@ -67,7 +67,7 @@ func TestRefusedIPv6Rule(t *testing.T) {
 				t.Error(err)
 			}
 			defer d.Close()
-			_, err := d.insert("steer on "+c.driver, c.fs)
+			_, err := d.insert("steer on "+c.driver, c.fs, 0)
 			if fix := fault.Fix(err); !errors.Is(err, c.errno) || !strings.Contains(fix, c.want) ||
 				strings.Contains(fix, c.not) {
 				t.Errorf("%s, %v: %v; fix: %s", c.driver, c.errno, err, fix)

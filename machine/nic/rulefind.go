@@ -18,18 +18,11 @@ import (
 // driver's list (ETHTOOL_GRXCLSRLALL, ETHTOOL_GRXCLSRULE, ioctl). Where it is not among those that
 // read back, and others do not, whether it is there is not known: that is an error.
 func (d *Device) FindRule(local, remote netip.AddrPort, queue int) (at Rule, ok bool, err error) {
-	l, err := d.lookForRule(ruleTo(local, remote, queue), nil)
+	l, err := d.lookForRule(steering{local: local, remote: remote, queue: queue}.spec(), nil)
 	if err != nil || l.found {
 		return Rule(l.at), l.found, err
 	}
 	return 0, false, l.err
-}
-
-// ruleTo encodes which packets a rule is for, and where it sends them.
-func ruleTo(local, remote netip.AddrPort, queue int) flowSpec {
-	fs := spec(local, remote)
-	fs.cookie = uint64(queue)
-	return fs
 }
 
 // lookForRule looks for a rule among those of the driver's list, but for some places.

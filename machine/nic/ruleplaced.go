@@ -5,7 +5,6 @@ package nic
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -16,15 +15,12 @@ import (
 
 // placedRule is a rule that a setting makes and deletes.
 type placedRule struct {
-	d             *Device
-	local, remote netip.AddrPort
-	queue         int
+	d *Device
+	steering
 }
 
-func (r *placedRule) spec() flowSpec { return ruleTo(r.local, r.remote, r.queue) }
-
 func (r *placedRule) make(write func(placeNote) error) error {
-	_, err := r.d.steer(r.local, r.remote, r.queue, write)
+	_, err := r.d.steer(r.steering, write)
 	return err
 }
 
@@ -76,9 +72,8 @@ func (r *placedRule) unsure(l placeLook) error {
 		show = append(show, fmt.Sprintf("ethtool -n %s rule %d", r.d.Name, at))
 		del = append(del, fmt.Sprintf("ethtool -N %s delete %d", r.d.Name, at))
 	}
-	e := &fault.Error{Op: fmt.Sprintf("find the ntuple rule %v > %v to RX queue %d of %s: it may be at %s, where "+
-		"the driver does not tell what the rule is for",
-		r.remote, r.local, r.queue, r.d.Name, orList(l.unsure)), How: lookAndDelete(show, del)}
+	e := &fault.Error{Op: fmt.Sprintf("find the ntuple rule %v of %s: it may be at %s, where the driver does not "+
+		"tell what the rule is for", r.steering, r.d.Name, orList(l.unsure)), How: lookAndDelete(show, del)}
 	var errno unix.Errno
 	if errors.As(l.err, &errno) {
 		e.Err = errno

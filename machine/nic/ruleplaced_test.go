@@ -122,7 +122,7 @@ func noted(t *testing.T, d *Device, note string) (get func() (string, error), se
 }
 
 func rule(port uint16, queue int) flowSpec {
-	return ruleTo(ruleLocal, netip.AddrPortFrom(ruleRemote.Addr(), port), queue)
+	return steering{local: ruleLocal, remote: netip.AddrPortFrom(ruleRemote.Addr(), port), queue: queue}.spec()
 }
 
 // A rule that was made is there, and is deleted, whatever its driver reads back of it, or refuses
@@ -261,7 +261,7 @@ func TestGoneRule(t *testing.T) {
 	}
 	r := &ruler{rules: map[uint32]flowSpec{9: rule(40000, 3)}}
 	d := rulesOf(t, r)
-	s := &placedRule{d, ruleLocal, ruleRemote, 3}
+	s := &placedRule{d, steering{local: ruleLocal, remote: ruleRemote, queue: 3}}
 	delete(r.rules, 9) // meanwhile, by somebody else
 	if err := s.remove(9); err != nil {
 		t.Error(err)

@@ -29,6 +29,7 @@ import (
 //	rss                   default, or the queue of each entry of the indirection table
 //	rss-context Q,Q...    present, absent: an RSS context over these queues in turn
 //	rule REMOTE > LOCAL queue N    present, absent: an ntuple rule for one TCP flow
+//	rule any > LOCAL context Q,Q...    present, absent: one for all TCP flows to LOCAL, into that RSS context
 //	pktgen CPU            present, absent: the kernel's generator pktgen has the interface there
 func (d *Device) Setting(name string) (setting.Setting, error) {
 	word, arg, _ := strings.Cut(name, " ")
@@ -252,29 +253,48 @@ const (
 // RuleName formats the name of the setting that is an ntuple rule for the TCP flow from remote to
 // local, of this host, to an RX queue.
 func RuleName(local, remote netip.AddrPort, queue int) string {
-	return fmt.Sprintf("rule %v > %v queue %d", remote, local, queue)
+	return "rule " + steering{local: local, remote: remote, queue: queue}.String()
 }
 
-func parseRule(s string) (local, remote netip.AddrPort, queue int, err error) {
-	var from, to string
-	if _, err := fmt.Sscanf(s, "%s > %s queue %d", &from, &to, &queue); err != nil {
-		return local, remote, 0, fmt.Errorf("rule %q: want REMOTE > LOCAL queue N", s)
+// PortRuleName formats the name of the setting that is an ntuple rule for all TCP flows to local, of
+// this host, into the RSS context over some queues in turn, which [ContextName] has made.
+func PortRuleName(local netip.AddrPort, queues []uint32) string {
+	return "rule " + steering{local: local, context: queues}.String()
+}
+
+func parseRule(s string) (r steering, err error) {
+	var from, to, word, at string
+	wrong := fmt.Errorf("rule %q: want REMOTE > LOCAL queue N, or any > LOCAL context Q,Q...", s)
+	if _, err := fmt.Sscanf(s, "%s > %s %s %s", &from, &to, &word, &at); err != nil {
+		return r, wrong
 	}
-	if remote, err = netip.ParseAddrPort(from); err == nil {
-		local, err = netip.ParseAddrPort(to)
+	if r.local, err = netip.ParseAddrPort(to); err != nil {
+		return r, err
 	}
-	if err == nil && (queue < 0 || local.Addr().Unmap().Is4() != remote.Addr().Unmap().Is4() ||
-		"rule "+s != RuleName(local, remote, queue)) {
-		err = fmt.Errorf("rule %q: want REMOTE > LOCAL queue N", s)
+	if from != "any" {
+		if r.remote, err = netip.ParseAddrPort(from); err != nil {
+			return r, err
+		}
 	}
-	return local, remote, queue, err
+	switch word {
+	case "queue":
+		r.queue, err = strconv.Atoi(at)
+	case "context":
+		r.context, err = parseQueues(at)
+	}
+	// one flow to a queue, or all to a context
+	if err != nil || r.queue < 0 || (from == "any") != (word == "context") || r.String() != s ||
+		r.remote.IsValid() && r.local.Addr().Unmap().Is4() != r.remote.Addr().Unmap().Is4() {
+		err = wrong
+	}
+	return r, err
 }
 
 func (d *Device) ruleSetting(s *setting.Setting, arg string) error {
-	local, remote, queue, err := parseRule(arg)
+	r, err := parseRule(arg)
 	if err != nil {
 		return err
 	}
-	hold(s, &placedRule{d, local, remote, queue})
+	hold(s, &placedRule{d, r})
 	return nil
 }

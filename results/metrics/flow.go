@@ -138,4 +138,8 @@ var steered = []measure.MetricDoc{
 		Units: "1", Source: "SO_INCOMING_NAPI_ID",
 		Meaning: "share of the looks at the flow's socket in the window, every 20 ms, of more than 256 " +
 			"flows less often, that found it on that queue; below 1 the run is invalid"},
+	{Names: "port_queues port_queues_unused port_flows_most",
+		Units: "1", Source: "SO_INCOMING_NAPI_ID, before payload",
+		Meaning: "where one rule for the port spreads the flows (`--steer port`): queues of the RSS context, how " +
+			"many of them no flow's hash has, and how many flows the fullest has"},
 }

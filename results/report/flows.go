@@ -92,10 +92,12 @@ func joinWords(words ...string) string {
 
 // queuesOf describes how flows are spread over queues; "": as found.
 func queuesOf(c *plan.Cell) string {
-	switch n := c.NQueues(); n {
-	case 0:
+	switch n := c.NQueues(); {
+	case n == 0:
 		return ""
-	case c.NFlows():
+	case c.ByPort():
+		return "(by port, on " + plural(n, "queue") + ")"
+	case n == c.NFlows():
 		return "(a queue each)"
 	default:
 		return "(on " + plural(n, "queue") + ")"

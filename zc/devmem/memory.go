@@ -25,17 +25,18 @@ func (r *Receiver) asked() int {
 }
 
 // newMemory makes the memory that the options ask for, else four times the ring of buffers
-// of bufLen bytes, and what the application keeps.
-func newMemory(d *nic.Device, q stream.NICQueue, bufLen int) (*dmabuf.Memory, error) {
+// of bufLen bytes, and what the application keeps, of so many queues.
+func newMemory(d *nic.Device, q stream.NICQueue, bufLen, queues int) (*dmabuf.Memory, error) {
 	ring, err := d.PayloadRing(bufLen)
 	if err != nil {
 		return nil, err
 	}
 	size := (q.AreaBytes + bufLen - 1) / bufLen * bufLen
 	if size == 0 {
-		size = dmabuf.SizeFor(ring.Buffers, bufLen, q.HoldBytes)
+		size = queues * dmabuf.SizeFor(ring.Buffers, bufLen, q.HoldBytes)
 	}
-	if err := dmabuf.CheckSize(size, ring.Buffers, bufLen, d.Name, ring.Most(d.Name, size/bufLen/4)); err != nil {
+	if err := dmabuf.CheckSize(size, queues*ring.Buffers, bufLen, d.Name,
+		ring.Most(d.Name, size/bufLen/4/queues)); err != nil {
 		return nil, err
 	}
 	area, err := dmabuf.NearTo(d, areaKind(q, bufLen))

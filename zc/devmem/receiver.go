@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/dmabuf"
 	"github.com/zcbench/zcbench/zc/held"
 	"github.com/zcbench/zcbench/zc/nicqueue"
@@ -30,11 +26,10 @@ const defaultReadBytes = 64 << 20
 type Receiver struct {
 	opt stream.Options
 
-	queue   *nicqueue.Queue
-	mem     *dmabuf.Memory
-	view    *dmabuf.View
-	bufLen  int // bytes of one of the NIC's buffers
-	binding *nic.Binding
+	*bound                 // memory, and its queues; nil: it has none
+	queue  *nicqueue.Queue // of these, the one whose flows this is for
+	view   *dmabuf.View
+	bufLen int // bytes of one of the NIC's buffers
 
 	linear, control *stream.Buffer
 	reader          *sock.DevmemReader
@@ -65,11 +60,8 @@ func (r *Receiver) takeOver() (err error) {
 	if err := canSize(r.asked()); err != nil {
 		return err
 	}
-	if r.queue, err = nicqueue.Take(Mode, r.opt.NIC); err != nil {
+	if err := r.join(); err != nil {
 		return err
-	}
-	if r.mem, err = newMemory(r.queue.Dev, r.opt.NIC, r.bufLen); err != nil {
-		return nicqueue.NoMemory(Mode, err)
 	}
 	if r.view, err = dmabuf.NewView(r.mem, r.opt.Touch); err != nil {
 		return nicqueue.NoMemory(Mode, err)
@@ -77,21 +69,7 @@ func (r *Receiver) takeOver() (err error) {
 	if r.linear, err = stream.NewBuffer(readBytes(r.opt)); err != nil {
 		return err
 	}
-	if r.binding, err = r.queue.Dev.BindRXBuffers(r.mem.FD, r.queue.ID, r.asked()); err != nil {
-		return r.explain(err)
-	}
-	if err := r.mem.Stays(); err != nil {
-		return nicqueue.Unsupported(Mode, err)
-	}
-	if err := r.queue.Bound(nic.ProviderDMABuf); err != nil {
-		return err
-	}
-	if r.queue.DMABuf != r.binding.ID {
-		return &fault.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s has binding %d, not %d", r.queue.Queue,
-			r.queue.Dev.Name, r.queue.DMABuf, r.binding.ID),
-			Err: unix.EEXIST, How: "stop the other program that binds the queue"}
-	}
-	return nil
+	return r.bind()
 }
 
 func readBytes(o stream.Options) int {
@@ -139,28 +117,14 @@ func (r *Receiver) makeReader(segment int) (err error) {
 	return nil
 }
 
-// drainedWithin is how long buffers that are out may take to come back to their
-// pool: it looks every second.
-const drainedWithin = 3 * time.Second
-
 // Close frees the queue and restores the device, in reverse order. After a flow
 // that ended well it sees to it that no buffer is missing.
 func (r *Receiver) Close() error {
 	var errs []error
-	if r.binding != nil {
-		errs = append(errs, r.binding.Close())
-		if !slices.ContainsFunc(r.all, func(o *own) bool { return !o.ended }) && len(r.all) > 0 {
-			errs = append(errs, r.drained())
-		}
-		r.binding = nil
-	}
-	if r.queue != nil {
-		errs = append(errs, r.queue.Release())
-		r.queue = nil
-	}
-	if r.mem != nil {
-		errs = append(errs, r.mem.Close())
-		r.mem = nil
+	if r.bound != nil {
+		ended := !slices.ContainsFunc(r.all, func(o *own) bool { return !o.ended })
+		errs = append(errs, r.leave(ended, len(r.all) > 0))
+		r.bound, r.queue = nil, nil
 	}
 	for _, b := range []**stream.Buffer{&r.linear, &r.control} {
 		if *b != nil {
@@ -171,30 +135,3 @@ func (r *Receiver) Close() error {
 	return errors.Join(errs...)
 }
 
-// inflight counts the buffers of the binding that are out of its page pool; known is false when
-// there is no such pool.
-func (r *Receiver) inflight() (n uint64, known bool, err error) {
-	pools, err := r.queue.Dev.PagePools()
-	for _, p := range pools {
-		if p.Provider == nic.ProviderDMABuf && p.DMABuf == r.binding.ID {
-			n, known = n+p.Inflight, true
-		}
-	}
-	return n, known, err
-}
-
-// drained waits until all buffers are back in their pool, or the pool is gone.
-func (r *Receiver) drained() error {
-	for end := time.Now().Add(drainedWithin); ; time.Sleep(5 * time.Millisecond) {
-		n, known, err := r.inflight()
-		if err != nil || !known || n == 0 {
-			return err
-		}
-		if time.Now().After(end) {
-			return &fault.Error{Op: fmt.Sprintf(
-				"%d buffers of RX queue %d had not returned to their pool %v after the flow", n, r.queue.ID,
-				drainedWithin),
-				How: "the kernel or driver has lost them: please report it"}
-		}
-	}
-}

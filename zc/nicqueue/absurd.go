@@ -55,7 +55,7 @@ func absurdBind(d *nic.Device, queue int) word {
 		return untold
 	}
 	defer mem.Close()
-	b, err := d.BindRXBuffers(mem.FD, queue, absurdLen)
+	b, err := d.BindRXBuffers(mem.FD, absurdLen, queue)
 	if err == nil {
 		_ = b.Close()
 	}

@@ -29,6 +29,7 @@ type Queue struct {
 
 	stranger stranger
 	unfenced bool // others may use it
+	byPort   bool // flows are steered there by a rule of the end's
 }
 
 // Take prepares a queue of o.Dev. A NIC that cannot is an [*fault.Unsupported]
@@ -36,7 +37,7 @@ type Queue struct {
 // each, at the same time or one after the other, and let go of them in any order: what is set of
 // the interface goes back with the last (see [lease.Changes]).
 func Take(mode string, o stream.NICQueue) (*Queue, error) {
-	q := &Queue{mode: mode}
+	q := &Queue{mode: mode, byPort: o.ByPort != nil}
 	if err := q.take(o); err != nil {
 		return nil, errors.Join(err, q.Release())
 	}
@@ -89,10 +90,14 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 	return nil
 }
 
-// Steer sends the flow c to the queue, or to queue number to where that is set.
+// Steer sends the flow c to the queue, or to queue number to where that is set; by port the end
+// has done it.
 func (q *Queue) Steer(c *stream.Conn, to *int) error {
 	_, _ = q.lookAgain() // who cannot tell here says so when it is asked (Landed)
 	q.renewPools()
+	if q.byPort {
+		return nil
+	}
 	id := q.ID
 	if to != nil {
 		id = *to

@@ -16,9 +16,8 @@ import (
 // before anything is changed: each is steered to its queue by a rule of its own.
 //
 // An RSS context cannot stand in for rules: nothing but a rule sends a flow to one
-// (ethtool_set_rxnfc of net/ethtool/ioctl.c, FLOW_RSS, Linux 7.3.4). It could save some, with one
-// rule for all flows of a port; but which of its queues a flow comes by is then for the hash to
-// say, and a flow must come by the queue whose memory its thread has. docs/nics.md says more.
+// (ethtool_set_rxnfc of net/ethtool/ioctl.c, FLOW_RSS, Linux 7.3.4). It saves some, with one rule
+// for all flows of a port ([Port]).
 func RoomForRules(mode, dev string, flows int) error {
 	return On(mode, dev, func(d *nic.Device) error {
 		room, known, err := d.RuleRoom()

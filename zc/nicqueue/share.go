@@ -13,7 +13,7 @@ import (
 // kept free of other flows, and [Queue.Steer] steers the flow to it, as of a mode that does. Its
 // memory stays the driver's, and header split as it is.
 func Share(mode string, o stream.NICQueue) (*Queue, error) {
-	q := &Queue{mode: mode}
+	q := &Queue{mode: mode, byPort: o.ByPort != nil}
 	if err := q.share(o); err != nil {
 		return nil, errors.Join(err, q.Release())
 	}
@@ -34,4 +34,11 @@ func (q *Queue) share(o stream.NICQueue) (err error) {
 		return Unsupported(q.mode, err)
 	}
 	return q.keepFree(o.Beside)
+}
+
+// Expect makes queue id, to which a rule for the port has brought the flow, the one by which it is
+// to come.
+func (q *Queue) Expect(id int) (err error) {
+	q.Queue, err = q.Dev.Queue(id)
+	return err
 }

@@ -179,6 +179,15 @@ func TestHardwareFigures(t *testing.T) {
 	}
 }
 
+// Each cache is counted once, whichever CPUs share it.
+func TestLastLevelBytes(t *testing.T) {
+	for name, want := range map[string]float64{"zen4": 2 * 32 << 20, "altra": 0} {
+		if fs, _ := machineTree(t, name); LastLevelBytes(fs) != want {
+			t.Errorf("%s: %v bytes, want %v", name, LastLevelBytes(fs), want)
+		}
+	}
+}
+
 // What turns count is added up: of all cells of a group, one that had a counter in every other turn
 // is scaled up once, by all of them; one that began anew is not known, and says so.
 func TestHardwareInTurns(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -66,6 +68,21 @@ func lastLevel(fs FS) (lastLevelEvents, error) {
 	}
 	return lastLevelEvents{}, errors.New("this processor, or the virtual machine, has no counter of its " +
 		"last-level cache (ls /sys/bus/event_source/devices)")
+}
+
+// LastLevelBytes adds up the L3 caches of the machine, each once; 0: it has none, or nobody tells.
+func LastLevelBytes(fs FS) (sum float64) {
+	dirs, _ := filepath.Glob(fs.sysPath("devices/system/cpu/cpu[0-9]*/cache/index3"))
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		shared := line(filepath.Join(dir, "shared_cpu_list"))
+		kib, ok := strings.CutSuffix(line(filepath.Join(dir, "size")), "K")
+		n, err := strconv.ParseFloat(kib, 64)
+		if ok && err == nil && !seen[shared] {
+			seen[shared], sum = true, sum+1024*n
+		}
+	}
+	return sum
 }
 
 // lastLevelOfIntel reports whether the PMU's cache-misses are those of the last level.

@@ -95,8 +95,9 @@ func fillHardware(h *results.Host, bytes uint64, carried float64) {
 			}
 		}
 		if share := carried / sum; unit == "bytes/byte" && share >= leastCarried {
-			qualities = append(qualities, fmt.Sprintf("of the turns before, whose lines the cache still had, are at most "+
-				"%.0f %% of it: longer turns make that less", math.Ceil(100*min(share, 1))))
+			qualities = append(qualities,
+				fmt.Sprintf("of the turns before, whose lines the cache still had, are at most "+
+					"%.0f %% of it: longer turns make that less", math.Ceil(100*min(share, 1))))
 		}
 		v := sum / by
 		*into = &v

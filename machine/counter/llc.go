@@ -22,8 +22,8 @@ type lastLevelEvents struct {
 }
 
 // What perf calls cache-misses is of another cache on each processor: the last level on Intel's,
-// whose architectural event it is (arch/x86/events/intel/core.c: intel_perfmon_event_map), the L2 on
-// AMD's (arch/x86/events/amd/core.c: amd_zen2_perfmon_event_map), the L1 on Arm's
+// whose architectural event it is (arch/x86/events/intel/core.c: intel_perfmon_event_map), the L2
+// on AMD's (arch/x86/events/amd/core.c: amd_zen2_perfmon_event_map), the L1 on Arm's
 // (drivers/perf/arm_pmuv3.c: armv8_pmuv3_perf_map), whose LL_CACHE events count the last level.
 const intelLLCMisses = 0x412e
 
@@ -62,8 +62,9 @@ func lastLevel(fs FS) (lastLevelEvents, error) {
 						Config: read | unix.PERF_COUNT_HW_CACHE_RESULT_ACCESS<<16}}, nil
 			}
 		case e.Name() == "amd_l3":
-			return lastLevelEvents{}, errors.New("this processor's CPUs count misses of their L2; those of the L3 are " +
-				"counted beside it (amd_l3)")
+			return lastLevelEvents{},
+				errors.New("this processor's CPUs count misses of their L2; those of the L3 are " +
+					"counted beside it (amd_l3)")
 		}
 	}
 	return lastLevelEvents{}, errors.New("this processor, or the virtual machine, has no counter of its " +

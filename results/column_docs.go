@@ -200,8 +200,9 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"instructions_per_kb", "1/kB", "instructions of the measured CPUs, user and kernel, per kB of 1000 " +
 		"bytes of payload; empty where they cannot be counted (zcbench doctor)"},
 	columnDoc{"ipc", "", "instructions per cycle of the measured CPUs"},
-	columnDoc{"llc_misses_per_kb", "1/kB", "misses of the last-level cache by the measured CPUs, or, of AMD, by those " +
-		"that share it with them"},
+	columnDoc{"llc_misses_per_kb", "1/kB",
+		"misses of the last-level cache by the measured CPUs, or, of AMD, by those " +
+			"that share it with them"},
 	columnDoc{"dram_bytes_per_byte", "bytes/byte", "bytes that the machine's memory controllers read and wrote, for " +
 		"all CPUs and devices, per byte of payload; both ends' where they share the machine"},
 	columnDoc{"mbm_bytes_per_byte", "bytes/byte", "bytes that CPUs moved between their caches and memory (resctrl), " +

@@ -100,13 +100,13 @@ type Host struct {
 
 	FlowMHz       *float64 `json:"flow_mhz,omitempty"`        // of the flow's CPUs over the window, while not idle
 	CyclesPerByte *float64 `json:"cycles_per_byte,omitempty"` // of the measured CPUs, per byte of payload
-	// Of the measured CPUs, too: instructions and misses of the last-level cache per kB of 1000 bytes
-	// of payload, and instructions per cycle.
+	// Of the measured CPUs, too: instructions and misses of the last-level cache per kB of 1000
+	// bytes of payload, and instructions per cycle.
 	InstructionsPerKB *float64 `json:"instructions_per_kb,omitempty"`
 	IPC               *float64 `json:"ipc,omitempty"`
 	LLCMissesPerKB    *float64 `json:"llc_misses_per_kb,omitempty"`
-	// Bytes per byte of payload: that the machine's memory controllers read and wrote, and that CPUs
-	// moved between caches and memory (resctrl).
+	// Bytes per byte of payload: that the machine's memory controllers read and wrote, and that
+	// CPUs moved between caches and memory (resctrl).
 	DRAMPerByte *float64 `json:"dram_bytes_per_byte,omitempty"`
 	MBMPerByte  *float64 `json:"mbm_bytes_per_byte,omitempty"`
 

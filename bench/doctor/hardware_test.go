@@ -44,7 +44,8 @@ func TestHardwareChecks(t *testing.T) {
 		t.Errorf("without resctrl: %+v", c)
 	}
 	put("fs/resctrl/.keep", "")
-	if c := rung("resctrl MBM"); c.Status != "lacking" || !strings.HasPrefix(c.Fix, "mount -t resctrl resctrl /sys/fs/resctrl") {
+	if c := rung("resctrl MBM"); c.Status != "lacking" ||
+		!strings.HasPrefix(c.Fix, "mount -t resctrl resctrl /sys/fs/resctrl") {
 		t.Errorf("not mounted: %+v", c)
 	}
 	put("fs/resctrl/info/L3_MON/mon_features", "mbm_total_bytes")
@@ -53,13 +54,15 @@ func TestHardwareChecks(t *testing.T) {
 		t.Errorf("mounted: %+v", c)
 	}
 	put("bus/event_source/devices/nvidia_scf_pmu_0/type", "30")
-	if c := rung("perf DRAM"); c.Status != "lacking" || !strings.Contains(c.Found, "nvidia_scf_pmu_0 counts what CPUs") {
+	if c := rung("perf DRAM"); c.Status != "lacking" ||
+		!strings.Contains(c.Found, "nvidia_scf_pmu_0 counts what CPUs") {
 		t.Errorf("Grace: %+v", c)
 	}
 	put("bus/event_source/devices/cpu/events/cache-misses", "event=0x64,umask=0x09")
 	put("bus/event_source/devices/cpu/format/event", "config:0-7,32-35")
 	put("bus/event_source/devices/cpu/format/umask", "config:8-15")
-	if c := rung("perf LLC misses"); c.Status != "lacking" || !strings.Contains(c.Found, "no counter of its last-level cache") {
+	if c := rung("perf LLC misses"); c.Status != "lacking" ||
+		!strings.Contains(c.Found, "no counter of its last-level cache") {
 		t.Errorf("misses of another cache: %+v", c)
 	}
 }

@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -59,9 +60,21 @@ func (s *sharedHardware) close(of *counter.Hardware) {
 	}
 }
 
+// carried is how many bytes caches may have written back in an end's turns that the turns before
+// had left in them; without turns, none.
+func (t *turnReader) carried() float64 {
+	if t == nil {
+		return 0
+	}
+	return float64(t.res.Turns-t.res.LeftOut) * counter.LastLevelBytes(counter.FS{})
+}
+
+// leastCarried is the share of traffic from on which what others left is worth a word.
+const leastCarried = .01
+
 // fillHardware divides what processor and memory controllers counted by the payload of the same
-// time. A sum of which a part was not counted is none.
-func fillHardware(h *results.Host, bytes uint64) {
+// time. A sum of which a part was not counted is none. carried: see [turnReader.carried].
+func fillHardware(h *results.Host, bytes uint64, carried float64) {
 	if bytes == 0 {
 		return
 	}
@@ -80,6 +93,11 @@ func fillHardware(h *results.Host, bytes uint64) {
 			if sum += m.Value; m.Quality != "" && !slices.Contains(qualities, m.Quality) {
 				qualities = append(qualities, m.Quality)
 			}
+		}
+		if share := carried / sum; unit == "bytes/byte" && share >= leastCarried {
+			qualities = append(qualities,
+				fmt.Sprintf("of the turns before, whose lines the cache still had, are at most "+
+					"%.0f %% of it: longer turns make that less", math.Ceil(100*min(share, 1))))
 		}
 		v := sum / by
 		*into = &v

@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
@@ -16,9 +17,10 @@ func TestFillHardware(t *testing.T) {
 		return measure.Metric{Name: name, Value: v, Source: "of " + name, Quality: quality}
 	}
 	h := results.Host{Metrics: []measure.Metric{count("pmu_cycles", 4e6, ""), count("pmu_instructions", 6e6, "scaled"),
-		count("pmu_llc_misses", 5000, ""), count("dram_read_bytes", 4e6, "one"), count("dram_write_bytes", 2.2e6, "two"),
+		count("pmu_llc_misses", 5000, ""), count("dram_read_bytes", 4e6, "one"), count("dram_write_bytes", 2.2e6,
+			"two"),
 		count("mbm_total_bytes", 1e6, "")}}
-	fillHardware(&h, 2e6)
+	fillHardware(&h, 2e6, 5000)
 	for name, want := range map[string]struct {
 		of    *float64
 		value float64
@@ -34,16 +36,30 @@ func TestFillHardware(t *testing.T) {
 		if want.of == nil || math.Abs(*want.of-want.value) > 1e-9 || row.Value != *want.of {
 			t.Errorf("%s: %v, row %+v, want %v", name, want.of, row, want.value)
 		}
-		if q := map[string]string{"instructions_per_kb": "scaled", "ipc": "scaled", "dram_bytes_per_byte": "one; two"}[name]; row.Quality != q {
+		if q := map[string]string{"instructions_per_kb": "scaled", "ipc": "scaled",
+			"dram_bytes_per_byte": "one; two"}[name]; row.Quality != q {
 			t.Errorf("%s: quality %q, want %q", name, row.Quality, q)
 		}
 	}
-	some := results.Host{Metrics: []measure.Metric{count("dram_read_bytes", 4e6, ""), count("pmu_instructions", 6e6, "")}}
-	fillHardware(&some, 2e6)
+	turns := results.Host{Metrics: h.Metrics[:6]}
+	fillHardware(&turns, 2e6, 155e3) // 2.5 % of 6.2 MB, 15.5 % of 1 MB
+	for _, m := range turns.Metrics[6:] {
+		want := map[string]string{
+			"dram_bytes_per_byte": "one; two; of the turns before, whose lines the cache still had, " +
+				"are at most 3 % of it: longer turns make that less",
+			"mbm_bytes_per_byte": "of the turns before, whose lines " +
+				"the cache still had, are at most 16 % of it: longer turns make that less"}[m.Name]
+		if want != "" && m.Quality != want || want == "" && strings.Contains(m.Quality, "turns before") {
+			t.Errorf("%s in turns: %q, want %q", m.Name, m.Quality, want)
+		}
+	}
+	some := results.Host{Metrics: []measure.Metric{count("dram_read_bytes", 4e6, ""),
+		count("pmu_instructions", 6e6, "")}}
+	fillHardware(&some, 2e6, 1e9)
 	if some.DRAMPerByte != nil || some.IPC != nil || some.CyclesPerByte != nil || some.InstructionsPerKB == nil {
 		t.Errorf("reads without writes, and instructions without cycles: %+v", some)
 	}
-	if fillHardware(&some, 0); len(some.Metrics) != 3 {
+	if fillHardware(&some, 0, 0); len(some.Metrics) != 3 {
 		t.Errorf("of no payload: %+v", some.Metrics)
 	}
 }

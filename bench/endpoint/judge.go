@@ -205,7 +205,7 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	}
 	r.fillTrips(h, w)
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
-	fillHardware(h, w.Bytes)
+	fillHardware(h, w.Bytes, r.turns.carried())
 	r.fillNodes(h)
 	h.Metrics = append(h.Metrics, r.end.figures()...)
 	h.Metrics = append(h.Metrics, r.end.queueShares()...)

@@ -49,8 +49,9 @@ type countSampler struct {
 	rec     *perf.Recording // once it was stopped
 }
 
-// countHz is how often each is sampled a second: each sample takes as long as one by cycles does.
-const countHz = 499
+// countHz is how often each is sampled a second, so that all samples together stay within what the
+// probe may cost (docs/probe-cost.md): each takes as long as one by cycles does.
+const countHz = 199
 
 // openCounts opens what can be sampled by beside cycles. Nothing is said of what cannot: the doctor
 // tells, and the figures are missing.

@@ -132,9 +132,11 @@ func TestCountFigures(t *testing.T) {
 	for _, c := range got.Classes {
 		class[c.Name] = c
 	}
-	for name, want := range map[string][4]float64{"": {100, 100, 1, 2}, "copy": {75, 37.5, .5, 2}, "tcp": {25, 62.5, 2.5, 0}} {
+	for name, want := range map[string][4]float64{"": {100, 100, 1, 2}, "copy": {75, 37.5, .5, 2},
+		"tcp": {25, 62.5, 2.5, 0}} {
 		c := class[name]
-		if *c.CyclesPerKB != want[0] || *c.InstructionsPerKB != want[1] || *c.IPC() != want[2] || *c.LLCMissesPerKB != want[3] {
+		if *c.CyclesPerKB != want[0] || *c.InstructionsPerKB != want[1] || *c.IPC() != want[2] ||
+			*c.LLCMissesPerKB != want[3] {
 			t.Errorf("%q: %v cycles, %v instructions, %v a cycle, %v misses; want %v", name, *c.CyclesPerKB,
 				*c.InstructionsPerKB, *c.IPC(), *c.LLCMissesPerKB, want)
 		}

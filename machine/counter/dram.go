@@ -73,10 +73,13 @@ var unfit = []struct {
 	pmu func() *regexp.Regexp
 	why string
 }{
-	{lazy.Regexp(`^amd_df$`), "counts requests that other traffic is among (amd_umc counts bytes, from Zen 4 and Linux 6.9 on)"},
+	{lazy.Regexp(`^amd_df$`),
+		"counts requests that other traffic is among (amd_umc counts bytes, from Zen 4 and Linux 6.9 on)"},
 	{lazy.Regexp(`^arm_dmc620_`), "counts bursts, and does not tell how long they are and which way they go"},
-	{lazy.Regexp(`^nvidia_scf_pmu_`), "counts what CPUs read and write, without what PCIe devices write in relaxed order"},
-	{lazy.Regexp(`^(hisi_.*ddrc|uncore_dmc_|arm_cmn_)`), "counts requests, of which its driver does not tell how long they are"},
+	{lazy.Regexp(`^nvidia_scf_pmu_`),
+		"counts what CPUs read and write, without what PCIe devices write in relaxed order"},
+	{lazy.Regexp(`^(hisi_.*ddrc|uncore_dmc_|arm_cmn_)`),
+		"counts requests, of which its driver does not tell how long they are"},
 }
 
 // l3Events are those of AMD's L3 cache, of Zen 1 and later: "L3 cache accesses" and "L3 misses" of
@@ -170,7 +173,8 @@ func (u *Uncore) openDRAM(root string) error {
 func whyNoController(names []string) error {
 	for _, x := range unfit {
 		if i := slices.IndexFunc(names, x.pmu().MatchString); i >= 0 {
-			return fmt.Errorf("no memory controller PMU that counts bytes (uncore_imc, amd_umc): %s %s", names[i], x.why)
+			return fmt.Errorf("no memory controller PMU that counts bytes (uncore_imc, amd_umc): %s %s", names[i],
+				x.why)
 		}
 	}
 	return errNoController

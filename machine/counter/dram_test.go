@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fakeEvents are counters of CPUs and memory controllers: of each event that is opened one, which has counted
-// what a test says.
+// fakeEvents are counters of CPUs and memory controllers: of each event that is opened one, which
+// has counted what a test says.
 type fakeEvents struct {
 	t      *testing.T
 	opened []string // type:config on CPU, by file descriptor

@@ -38,7 +38,8 @@ func machineTree(t *testing.T, name string) (FS, *fakeEvents) {
 		}
 	}
 	return FS{proc: filepath.Join(dir, "proc"), sys: filepath.Join(dir, "sys")},
-		&fakeEvents{t: t, counts: map[string]EventCount{}, refuse: map[string]error{}, closed: map[int]bool{}, groups: true}
+		&fakeEvents{t: t, counts: map[string]EventCount{}, refuse: map[string]error{}, closed: map[int]bool{},
+			groups: true}
 }
 
 // hardwareOn opens what a machine counts of CPUs 2 and 3.
@@ -86,7 +87,8 @@ func TestHardwareOfMachines(t *testing.T) {
 		{"altra", []string{
 			"0:0x0 on 2", "0:0x0 on 3", "0:0x1 on 2 <0:0x0 on 2", "0:0x1 on 3 <0:0x0 on 3",
 			"3:0x10002 on 2", "3:0x10002 on 3", "3:0x2 on 2 <3:0x10002 on 2", "3:0x2 on 3 <3:0x10002 on 3"},
-			map[string]string{"aperf": "no msr PMU", "dram": "arm_dmc620_10008c000 counts bursts", "mbm": "no resctrl"}, ""},
+			map[string]string{"aperf": "no msr PMU", "dram": "arm_dmc620_10008c000 counts bursts", "mbm": "no resctrl"},
+			""},
 		{"grace", []string{
 			"0:0x0 on 2", "0:0x0 on 3", "0:0x1 on 2 <0:0x0 on 2", "0:0x1 on 3 <0:0x0 on 3",
 			"3:0x10002 on 2", "3:0x10002 on 3", "3:0x2 on 2 <3:0x10002 on 2", "3:0x2 on 3 <3:0x10002 on 3"},
@@ -125,9 +127,9 @@ func rowsOf(h *Hardware, b, a EventCounts) map[string]string {
 	return out
 }
 
-// A window on Ice Lake, by hand: CPU 2 and 3 with 6e9 and 2e9 cycles, of which the group of CPU 3 had
-// counters for half of the time; four controllers on two sockets with 1000 lines of 64 bytes each way;
-// a group of CPUs 2-3 in two domains.
+// A window on Ice Lake, by hand: CPU 2 and 3 with 6e9 and 2e9 cycles, of which the group of CPU 3
+// had counters for half of the time; four controllers on two sockets with 1000 lines of 64 bytes
+// each way; a group of CPUs 2-3 in two domains.
 func TestHardwareFigures(t *testing.T) {
 	fs, f := machineTree(t, "icelake-sp")
 	h := hardwareOn(fs, f)
@@ -146,8 +148,10 @@ func TestHardwareFigures(t *testing.T) {
 	for _, name := range f.opened {
 		f.counts[name] = EventCount{100 + 1000, 3e9, 3e9}
 	}
-	f.counts["0:0x0 on 2"], f.counts["0:0x1 on 2 <0:0x0 on 2"] = EventCount{6e9 + 100, 3e9, 3e9}, EventCount{9e9 + 100, 3e9, 3e9}
-	f.counts["0:0x0 on 3"], f.counts["0:0x1 on 3 <0:0x0 on 3"] = EventCount{1e9 + 100, 3e9, 2e9}, EventCount{5e8 + 100, 3e9, 2e9}
+	f.counts["0:0x0 on 2"], f.counts["0:0x1 on 2 <0:0x0 on 2"] = EventCount{6e9 + 100, 3e9, 3e9},
+		EventCount{9e9 + 100, 3e9, 3e9}
+	f.counts["0:0x0 on 3"], f.counts["0:0x1 on 3 <0:0x0 on 3"] = EventCount{1e9 + 100, 3e9, 2e9},
+		EventCount{5e8 + 100, 3e9, 2e9}
 	put(t, filepath.Join(fs.sys, "fs/resctrl/mon_groups/flow/mon_data/mon_L3_00/mbm_total_bytes"), "3000000\n")
 	put(t, filepath.Join(fs.sys, "fs/resctrl/mon_groups/flow/mon_data/mon_L3_01/mbm_total_bytes"), "70\n")
 	after := read(true)
@@ -176,6 +180,15 @@ func TestHardwareFigures(t *testing.T) {
 			delete(got, name)
 		}
 		t.Errorf("more: %q", got)
+	}
+}
+
+// Each cache is counted once, whichever CPUs share it.
+func TestLastLevelBytes(t *testing.T) {
+	for name, want := range map[string]float64{"zen4": 2 * 32 << 20, "altra": 0} {
+		if fs, _ := machineTree(t, name); LastLevelBytes(fs) != want {
+			t.Errorf("%s: %v bytes, want %v", name, LastLevelBytes(fs), want)
+		}
 	}
 }
 
@@ -232,16 +245,19 @@ func TestMBM(t *testing.T) {
 	}{
 		{"a group has just these CPUs", "icelake-sp", nil, "CPUs 2-3", "", 1000000},
 		{"no group has them", "icelake-sp", map[string]string{flow + "cpus_list": "2-4"}, "all CPUs", "", 5734000},
-		{"this process is in a group of its own", "icelake-sp", map[string]string{"../proc/self/cpu_resctrl_groups": "res:web\nmon:"},
+		{"this process is in a group of its own", "icelake-sp",
+			map[string]string{"../proc/self/cpu_resctrl_groups": "res:web\nmon:"},
 			"all CPUs", "", 5734000},
 		{"AMD", "zen4", nil, "all CPUs", "", 7040},
-		{"a part of the traffic", "zen4", map[string]string{root + "info/L3_MON/mbm_total_bytes_config": "0=0x7f;1=0x33"}, "",
+		{"a part of the traffic", "zen4",
+			map[string]string{root + "info/L3_MON/mbm_total_bytes_config": "0=0x7f;1=0x33"}, "",
 			"a part of the traffic", 0},
 		{"no counter", "zen4", map[string]string{root + "mon_data/mon_L3_01/mbm_total_bytes": "Unavailable"}, "",
 			"mon_L3_01/mbm_total_bytes: Unavailable", 0},
 		{"not assigned", "zen4", map[string]string{root + "mon_data/mon_L3_01/mbm_total_bytes": "Unassigned"}, "",
 			"no counter is assigned", 0},
-		{"an error", "zen4", map[string]string{root + "mon_data/mon_L3_00/mbm_local_bytes": "Error"}, "", `"Error" is no count`, 0},
+		{"an error", "zen4", map[string]string{root + "mon_data/mon_L3_00/mbm_local_bytes": "Error"}, "",
+			`"Error" is no count`, 0},
 		{"no domain", "zen4", map[string]string{root + "mon_data": ""}, "", "has no mbm_total_bytes", 0},
 		{"allocation alone", "zen4", map[string]string{root + "info/L3_MON": ""}, "", "counts no memory bandwidth", 0},
 		{"occupancy alone", "zen4", map[string]string{root + "info/L3_MON/mon_features": "llc_occupancy"}, "",
@@ -265,7 +281,8 @@ func TestMBM(t *testing.T) {
 		}
 		if err != nil || total != x.total || x.missing == "" && (m.of != x.of || m.Missing != "") ||
 			!strings.Contains(m.Missing, x.missing) {
-			t.Errorf("%s: %d bytes of %q, %v, missing %q; want %d of %q, %q", x.name, total, m.of, err, m.Missing, x.total,
+			t.Errorf("%s: %d bytes of %q, %v, missing %q; want %d of %q, %q", x.name, total, m.of, err, m.Missing,
+				x.total,
 				x.of, x.missing)
 		}
 		m.Close()
@@ -277,8 +294,8 @@ func TestMBM(t *testing.T) {
 	none.Close()
 }
 
-// A counter that does not fit into a group, and one that is refused, is missing alone; the others of
-// its group are counted.
+// A counter that does not fit into a group, and one that is refused, is missing alone; the others
+// of its group are counted.
 func TestGroupWithoutOne(t *testing.T) {
 	fs, f := machineTree(t, "icelake-sp")
 	f.refuse["0:0x1 on 3 <0:0x0 on 3"], f.refuse["0:0x3 on 2"] = unix.EINVAL, unix.ENOENT
@@ -289,7 +306,8 @@ func TestGroupWithoutOne(t *testing.T) {
 		t.Errorf("missing %q", p.Missing)
 	}
 	c, err := p.Read()
-	if err != nil || len(c[pmuCycles]) != 2 || len(c[pmuReferences]) != 2 || c[pmuInstructions] != nil || c[pmuMisses] != nil {
+	if err != nil || len(c[pmuCycles]) != 2 || len(c[pmuReferences]) != 2 || c[pmuInstructions] != nil ||
+		c[pmuMisses] != nil {
 		t.Errorf("%v, %v", c, err)
 	}
 }
@@ -313,7 +331,8 @@ func TestParseGroup(t *testing.T) {
 	}
 }
 
-// The group of software events that every machine has is read as one: both counted for the same time.
+// The group of software events that every machine has is read as one: both counted for the same
+// time.
 func TestKernelReadsGroups(t *testing.T) {
 	attr := func(config uint64) *unix.PerfEventAttr {
 		return &unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: config, Size: unix.PERF_ATTR_SIZE_VER0,

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -20,8 +22,8 @@ type lastLevelEvents struct {
 }
 
 // What perf calls cache-misses is of another cache on each processor: the last level on Intel's,
-// whose architectural event it is (arch/x86/events/intel/core.c: intel_perfmon_event_map), the L2 on
-// AMD's (arch/x86/events/amd/core.c: amd_zen2_perfmon_event_map), the L1 on Arm's
+// whose architectural event it is (arch/x86/events/intel/core.c: intel_perfmon_event_map), the L2
+// on AMD's (arch/x86/events/amd/core.c: amd_zen2_perfmon_event_map), the L1 on Arm's
 // (drivers/perf/arm_pmuv3.c: armv8_pmuv3_perf_map), whose LL_CACHE events count the last level.
 const intelLLCMisses = 0x412e
 
@@ -60,12 +62,28 @@ func lastLevel(fs FS) (lastLevelEvents, error) {
 						Config: read | unix.PERF_COUNT_HW_CACHE_RESULT_ACCESS<<16}}, nil
 			}
 		case e.Name() == "amd_l3":
-			return lastLevelEvents{}, errors.New("this processor's CPUs count misses of their L2; those of the L3 are " +
-				"counted beside it (amd_l3)")
+			return lastLevelEvents{},
+				errors.New("this processor's CPUs count misses of their L2; those of the L3 are " +
+					"counted beside it (amd_l3)")
 		}
 	}
 	return lastLevelEvents{}, errors.New("this processor, or the virtual machine, has no counter of its " +
 		"last-level cache (ls /sys/bus/event_source/devices)")
+}
+
+// LastLevelBytes adds up the L3 caches of the machine, each once; 0: it has none, or nobody tells.
+func LastLevelBytes(fs FS) (sum float64) {
+	dirs, _ := filepath.Glob(fs.sysPath("devices/system/cpu/cpu[0-9]*/cache/index3"))
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		shared := line(filepath.Join(dir, "shared_cpu_list"))
+		kib, ok := strings.CutSuffix(line(filepath.Join(dir, "size")), "K")
+		n, err := strconv.ParseFloat(kib, 64)
+		if ok && err == nil && !seen[shared] {
+			seen[shared], sum = true, sum+1024*n
+		}
+	}
+	return sum
 }
 
 // lastLevelOfIntel reports whether the PMU's cache-misses are those of the last level.

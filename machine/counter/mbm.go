@@ -17,11 +17,12 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
-// MBM reads how many bytes CPUs moved between their last-level caches and memory, as the processor's
-// memory bandwidth monitoring counts them and resctrl shows it (Documentation/filesystems/resctrl.rst;
-// fs/resctrl/ctrlmondata.c: rdtgroup_mondata_show): Intel's, AMD's, and Arm's MPAM. What devices read
-// and write, such as a NIC into the cache, is in none of it. Somebody else has mounted resctrl, and
-// made its groups: nothing is changed here. The zero value reads nothing.
+// MBM reads how many bytes CPUs moved between their last-level caches and memory, as the
+// processor's memory bandwidth monitoring counts them and resctrl shows it
+// (Documentation/filesystems/resctrl.rst; fs/resctrl/ctrlmondata.c: rdtgroup_mondata_show):
+// Intel's, AMD's, and Arm's MPAM. What devices read and write, such as a NIC into the cache, is in
+// none of it. Somebody else has mounted resctrl, and made its groups: nothing is changed here. The
+// zero value reads nothing.
 type MBM struct {
 	events []mbmEvent
 	of     string // which CPUs' bytes they are
@@ -86,7 +87,8 @@ func (m *MBM) open(fs FS, cpus []int) error {
 			}
 			for _, path := range files {
 				if len(e.files) == mostMBMFiles {
-					return fmt.Errorf("resctrl has more than %d counts of %s: too many groups to read", mostMBMFiles, name)
+					return fmt.Errorf("resctrl has more than %d counts of %s: too many groups to read", mostMBMFiles,
+						name)
 				}
 				f, err := kernelfile.Open(path)
 				if err != nil {
@@ -123,8 +125,8 @@ type groups struct {
 	cpus    map[string]string // folders by the CPUs that they have
 }
 
-// resctrlGroups lists the groups. Those that have CPUs count what runs there, but for tasks that are
-// in another group themselves.
+// resctrlGroups lists the groups. Those that have CPUs count what runs there, but for tasks that
+// are in another group themselves.
 func resctrlGroups(root string) (g groups, err error) {
 	g.cpus = map[string]string{}
 	below := func(dir string, but ...string) (out []string, err error) {
@@ -173,7 +175,8 @@ func (m *MBM) counts(info string) error {
 		for part := range strings.SplitSeq(text, ";") {
 			if _, v, _ := strings.Cut(part, "="); !strings.EqualFold(v, "0x7f") {
 				return &fault.Error{Op: "read resctrl",
-					Err: fmt.Errorf("mbm_total_bytes is set to count a part of the traffic: mbm_total_bytes_config is %s", text),
+					Err: fmt.Errorf(
+						"mbm_total_bytes is set to count a part of the traffic: mbm_total_bytes_config is %s", text),
 					How: "write 0x7f for each domain to info/L3_MON/mbm_total_bytes_config"}
 			}
 		}
@@ -208,8 +211,8 @@ func (m *MBM) Read() (EventCounts, error) {
 	return out, nil
 }
 
-// readMBM reads a count of a group in a domain, which is counted all the time. The kernel extends it
-// to 64 bits.
+// readMBM reads a count of a group in a domain, which is counted all the time. The kernel extends
+// it to 64 bits.
 func readMBM(f *os.File) (c EventCount, err error) {
 	var b [32]byte
 	n, err := f.ReadAt(b[:], 0)

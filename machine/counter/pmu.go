@@ -18,9 +18,9 @@ import (
 )
 
 // PMU counts, per CPU, what perf_event_open(2) lets count there, user and kernel: cycles,
-// instructions and the last-level cache by the processor's own counters, and APERF, MPERF and TSC of
-// the msr PMU (arch/x86/events/msr.c). A counter that is not there is missing, with the reason; the
-// zero value has none.
+// instructions and the last-level cache by the processor's own counters, and APERF, MPERF and TSC
+// of the msr PMU (arch/x86/events/msr.c). A counter that is not there is missing, with the reason;
+// the zero value has none.
 type PMU struct {
 	calls  eventCalls
 	cpus   []int

@@ -210,8 +210,8 @@ func (t *TurnReader) fit(within time.Duration) {
 	})
 }
 
-// fitHardware leaves out what of the hardware cannot be read within the time. What cannot be read at
-// all is told where it is opened.
+// fitHardware leaves out what of the hardware cannot be read within the time. What cannot be read
+// at all is told where it is opened.
 func (t *TurnReader) fitHardware(fits func(what string, read func() error) bool) {
 	if t.hardware == nil {
 		return

@@ -52,7 +52,8 @@ var Metrics = []Metric{
 		results.OfSUTCPU},
 	{"dram_bytes_per_byte", "bytes/byte", false, false, func(r *results.Record) *float64 { return r.SUT.DRAMPerByte },
 		nil, 0},
-	{"mbm_bytes_per_byte", "bytes/byte", false, false, func(r *results.Record) *float64 { return r.SUT.MBMPerByte }, nil,
+	{"mbm_bytes_per_byte", "bytes/byte", false, false, func(r *results.Record) *float64 { return r.SUT.MBMPerByte },
+		nil,
 		0},
 	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil,
 		results.OfSUTCPU},
@@ -111,8 +112,9 @@ var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "loss_free_pack
 	"joule_per_gb_net_total",
 	"transactions_per_s", "cpu_us_per_transaction", "rtt_p50_us", "rtt_p99_us"}
 
-// WithTraffic adds to figures how many bytes memory moved, where that was measured: by its controllers
-// or, where these do not tell, by resctrl. They say the same of a mode, and one question is enough.
+// WithTraffic adds to figures how many bytes memory moved, where that was measured: by its
+// controllers or, where these do not tell, by resctrl. They say the same of a mode, and one
+// question is enough.
 func WithTraffic(names []string, s *Set) []string {
 	for _, name := range []string{"dram_bytes_per_byte", "mbm_bytes_per_byte"} {
 		m := Metrics[slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == name })]

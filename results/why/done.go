@@ -14,8 +14,8 @@ import (
 )
 
 // Done is what CPUs did in the time of a class, or of all: more instructions, slower ones, or such
-// as wait for memory. They are means over the runs, which nobody tests: the class was chosen for its
-// time. Nil: it was not counted, or there is none of the class.
+// as wait for memory. They are means over the runs, which nobody tests: the class was chosen for
+// its time. Nil: it was not counted, or there is none of the class.
 type Done struct {
 	Class string  `json:"class,omitempty"` // "": all
 	A     Amounts `json:"a"`
@@ -38,7 +38,8 @@ func (s *sides) done(lines []Line) []Done {
 		return nil
 	}
 	for _, l := range lines {
-		if d := (Done{l.Name, s.a.amounts(l.Name), s.b.amounts(l.Name)}); d.A.CyclesPerKB != nil || d.B.CyclesPerKB != nil {
+		if d := (Done{l.Name, s.a.amounts(l.Name), s.b.amounts(l.Name)}); d.A.CyclesPerKB != nil ||
+			d.B.CyclesPerKB != nil {
 			out = append(out, d)
 		}
 	}

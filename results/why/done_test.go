@@ -31,8 +31,8 @@ func counted(r *results.Record) {
 	p.Event = "cycles"
 }
 
-// What was done in the time of classes that differ is told beside them: of all classes, and of each,
-// its means. It is no finding, and changes none.
+// What was done in the time of classes that differ is told beside them: of all classes, and of
+// each, its means. It is no finding, and changes none.
 func TestDone(t *testing.T) {
 	x := experiment{seed: 4, reps: 10, b: map[string]float64{"copy": -30, "socket": 12}}
 	plainResult, without := x.explain(t)
@@ -74,7 +74,10 @@ func TestDone(t *testing.T) {
 			t.Errorf("no %q in %s", want, flat)
 		}
 	}
-	if !slices.EqualFunc(e.Classes, without.Classes, func(x, y Line) bool { return x.Name == y.Name && x.Differs == y.Differs }) {
+	if !slices.EqualFunc(e.Classes, without.Classes, func(x, y Line) bool {
+		return x.Name == y.Name &&
+			x.Differs == y.Differs
+	}) {
 		t.Error("counting has changed what differs")
 	}
 }

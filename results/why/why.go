@@ -37,7 +37,8 @@ type End struct {
 	// Explained are the classes together that differ beyond doubt and name a cause; nil: none does.
 	Explained   *Sum `json:"explained,omitempty"`
 	Unexplained Sum  `json:"unexplained"`
-	// Done is what was done in the time of all classes, and of those that differ; nil: nobody counted.
+	// Done is what was done in the time of all classes, and of those that differ; nil: nobody
+	// counted.
 	Done      []Done `json:"done,omitempty"`
 	Functions []Line `json:"functions"` // those that were tested, by their own time
 	Counters  []Line `json:"counters"`  // those that both have, in units of their own

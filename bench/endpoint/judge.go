@@ -208,7 +208,8 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 		h.Metrics = append(h.Metrics, ms...)
 	}
 	r.fillNodes(h)
-	h.Metrics = append(h.Metrics, r.end.figures()...)
+	figures := r.end.figures()
+	h.Metrics, h.Wants = append(h.Metrics, figures...), results.WantsOf(figures)
 	h.Metrics = append(h.Metrics, r.end.queueShares()...)
 }
 

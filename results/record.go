@@ -138,6 +138,7 @@ type Host struct {
 	Path *AlongPath `json:"along_path,omitempty"` // at the receiver's, where the cell names a path
 
 	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
+	Wants    *Wants    `json:"wants,omitempty"`    // of a receiver that takes queues over
 
 	Transactions *uint64 `json:"transactions,omitempty"` // requests that were answered, of round trips
 	// Of the end that asks by packets: requests that were given up for want of an answer, and

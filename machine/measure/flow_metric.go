@@ -13,5 +13,5 @@ func FlowMetric(flow int, name string) string { return fmt.Sprintf("flow%d_%s", 
 
 var ofFlow = lazy.Regexp(`^flow[0-9]+_`)
 
-// withoutFlow strips the flow from a metric's name, so that it reads as that of the only flow.
-func withoutFlow(name string) string { return ofFlow().ReplaceAllString(name, "") }
+// WithoutFlow strips the flow from a metric's name, so that it reads as that of the only flow.
+func WithoutFlow(name string) string { return ofFlow().ReplaceAllString(name, "") }

@@ -115,10 +115,6 @@ func TestDocumentedSweep(t *testing.T) {
 	if s := mustParse(t, file(t, "../docs/memory-cost")); len(s.Cells) != 6 || s.Base == nil {
 		t.Errorf("docs/memory-cost.yaml: %d cells", len(s.Cells))
 	}
-	if s := mustParse(t, file(t, "../docs/devmem-sweep")); len(s.Cells) != 10 || s.Base == nil ||
-		s.Base.TokenBatch != 1 {
-		t.Errorf("%d cells, baseline %+v", len(s.Cells), s.Base)
-	}
 }
 
 func TestShippedExperiments(t *testing.T) {
@@ -128,6 +124,10 @@ func TestShippedExperiments(t *testing.T) {
 	}
 	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1+2 {
 		t.Errorf("lab: %d cells", len(s.Cells))
+	}
+	if s := mustParse(t, file(t, "starvation")); len(s.Cells) != 45 || s.Base == nil || len(s.Primary) != 1 ||
+		s.Replays != 10 {
+		t.Errorf("starvation: %d cells, baseline %+v, %d replays", len(s.Cells), s.Base, s.Replays)
 	}
 	for name, cells := range map[string]int{"probe-cost": 6, "probe-cost-lab": 3} {
 		if s := mustParse(t, file(t, name)); len(s.Cells) != cells || s.Base == nil || s.Base.Probe != "" ||

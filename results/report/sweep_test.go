@@ -42,11 +42,14 @@ func swept(starts int, cv float64) results.Journal {
 		}
 		add("queue_ring_bytes", 4<<20)
 		add("queue_pool_cache_full", 0)
+		add("uring_overflows", 2)
+		add("uring_cq_backlogs", 4)
 		if lacks {
 			add("queue_alloc_fail", 300)
 		} else {
 			add("queue_alloc_fail", 0)
 		}
+		r.SUT.Wants = results.WantsOf(r.SUT.Metrics)
 		if lacks && r.Cell.RX == "zcrx" {
 			r.SUT.CopiedBytes = new(*r.SUT.Bytes / 50)
 		}
@@ -102,6 +105,9 @@ func TestSweeps(t *testing.T) {
 		}
 		if _, told := got[0].PerGB["pool_empty"]; told {
 			t.Error("what nobody counted has a figure")
+		}
+		if got[0].PerGB["cq_full"] != 3 {
+			t.Errorf("%g times for want of completions", got[0].PerGB["cq_full"])
 		}
 		if first := got[0]; want.copied > 0 && (first.Copied == nil || *first.Copied < want.copied-.001) {
 			t.Errorf("%s: copied %v", want.rx, first.Copied)

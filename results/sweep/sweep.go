@@ -63,19 +63,19 @@ type Size struct {
 
 // Count is a counter that tells how a path fares that lacks something.
 type Count struct {
-	Name    string
-	Short   [2]string // above a column
-	metrics []string  // that are added up
+	Name  string
+	Short [2]string // above a column
+	of    func(*results.Wants) *uint64
 }
 
 // Counts are those of a sweep, of whole flows.
 var Counts = []Count{
-	{Name: "pool_empty", Short: [2]string{"pool", "empty"}, metrics: []string{"queue_pool_empty"}},
-	{Name: "pool_slow", Short: [2]string{"pool", "slow"}, metrics: []string{"queue_pool_slow"}},
-	{Name: "pool_full", Short: [2]string{"pool", "full"}, metrics: []string{"queue_pool_cache_full", "queue_pool_ring_full"}},
-	{Name: "alloc_fail", Short: [2]string{"no", "buffer"}, metrics: []string{"queue_alloc_fail"}},
-	{Name: "drops", Short: [2]string{"NIC", "drops"}, metrics: []string{"queue_drops"}},
-	{Name: "cq_overflow", Short: [2]string{"CQ", "full"}, metrics: []string{"uring_cq_lost", "uring_cq_backlogs", "uring_overflows"}},
+	{"pool_empty", [2]string{"pool", "empty"}, func(w *results.Wants) *uint64 { return w.PoolEmpty }},
+	{"pool_slow", [2]string{"pool", "slow"}, func(w *results.Wants) *uint64 { return w.PoolSlow }},
+	{"pool_full", [2]string{"pool", "full"}, func(w *results.Wants) *uint64 { return w.PoolFull }},
+	{"alloc_fail", [2]string{"no", "buffer"}, func(w *results.Wants) *uint64 { return w.AllocFail }},
+	{"drops", [2]string{"NIC", "drops"}, func(w *results.Wants) *uint64 { return w.Drops }},
+	{"cq_full", [2]string{"CQ", "full"}, func(w *results.Wants) *uint64 { return w.CQFull }},
 }
 
 // Of finds the sweeps of a set, in the order of the options; full is within so much, as a share.
@@ -217,8 +217,11 @@ func sizeOf(c *compare.Cell, size float64) Size {
 			copied = append(copied, float64(*h.CopiedBytes)/float64(*h.Bytes))
 		}
 		for _, count := range Counts {
-			if n, ok := count.of(h); ok && h.TotalBytes != nil && *h.TotalBytes > 0 {
-				per[count.Name] = append(per[count.Name], n/float64(*h.TotalBytes)*1e9)
+			if h.Wants == nil || h.TotalBytes == nil || *h.TotalBytes == 0 {
+				break
+			}
+			if n := count.of(h.Wants); n != nil {
+				per[count.Name] = append(per[count.Name], float64(*n)/float64(*h.TotalBytes)*1e9)
 			}
 		}
 	}
@@ -232,45 +235,21 @@ func sizeOf(c *compare.Cell, size float64) Size {
 	return x
 }
 
-// of adds up a count of a run, of all its flows; ok is false where there is none.
-func (c *Count) of(h *results.Host) (n float64, ok bool) {
-	for _, v := range valuesOf(h, c.metrics...) {
-		n, ok = n+v, true
-	}
-	return n, ok
-}
-
-// valuesOf collects metrics of a run, also those that are of one of several flows.
-func valuesOf(h *results.Host, names ...string) (out []float64) {
-	for i := range h.Metrics {
-		name := h.Metrics[i].Name
-		if flow, rest, cut := strings.Cut(name, "_"); cut && strings.HasPrefix(flow, "flow") &&
-			strings.Trim(flow[len("flow"):], "0123456789") == "" {
-			name = rest
-		}
-		if slices.Contains(names, name) {
-			out = append(out, h.Metrics[i].Value)
-		}
-	}
-	return out
-}
-
 // ruleOf computes the reference's rule for the memory of a queue, where all cells have one ring:
 // four times what fills it, and what the application is to hold besides.
 func ruleOf(o *plan.Option, cells []*compare.Cell) *float64 {
-	ring := 0.0
+	ring := uint64(0)
 	for _, c := range cells {
 		for _, r := range c.Runs {
-			for _, v := range valuesOf(&r.SUT, "queue_ring_bytes") {
-				if ring != 0 && v != ring {
-					return nil
-				}
-				ring = v
+			w := r.SUT.Wants
+			if w == nil || w.RingBytes == nil || ring != 0 && *w.RingBytes != ring {
+				return nil
 			}
+			ring = *w.RingBytes
 		}
 	}
 	if ring == 0 || o.Name != "area_bytes" {
 		return nil
 	}
-	return new(4*ring + float64(cells[0].Cell.HoldBytes))
+	return new(float64(4*ring) + float64(cells[0].Cell.HoldBytes))
 }

@@ -141,7 +141,7 @@ func (s *Sweep) clause() string {
 		text = fmt.Sprintf("%s %s %s %s, of which even %s may not be enough", who, need, beyond, s.Text(*s.Low), s.plenty())
 	}
 	if s.held != "" {
-		text += " (" + compare.AtLimit(s.held) + ": a faster one may ask for more)"
+		text += " (" + compare.AtLimit(s.held) + ", without which it may ask for more)"
 	}
 	return text
 }

@@ -59,6 +59,9 @@ func TestLabSweep(t *testing.T) {
 	}
 }
 
+// Of devmem a batch of tokens, 2 MiB, is kept back until it is full: memory below that starves.
+func TestLabKnee(t *testing.T) { labtest.Knee(t, "devmem", "token_batch: 512") }
+
 // measure makes one transfer.
 func measure(t *testing.T, read, batch, bytes int) figures {
 	t.Helper()

@@ -246,6 +246,9 @@ func TestLabSmallRings(t *testing.T) {
 	}
 }
 
+// Memory below what the application keeps starves the NIC for good, and the flow ends.
+func TestLabKnee(t *testing.T) { labtest.Knee(t, "zcrx", "hold: 2M") }
+
 // An application that keeps everything starves the NIC: that has a name, and the
 // queue works again at once.
 func TestLabStarved(t *testing.T) {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/sweep"
+)
+
+// kneePlan sweeps the memory of a mode on a ring of 256 KiB.
+const kneePlan = `name: knee
+purpose: check
+sut: {host: "netns:%s", dev: %s}
+tg: {host: "netns:%s"}
+factors: {rx: [%s], tx: [tcp], message: [1M], rx_ring: [64], area_bytes: [512K, 1M, 8M, 32M]}
+%s
+rcvbuf: 1M
+order: blocks
+duration: 300ms
+ramp_up: 200ms
+ramp_down: 20ms
+warmup: false
+repetitions: 1
+replays: 6
+stall: 1m
+gates: {copied: 100%%, foreign_cores: off}
+`
+
+// Knee runs zcbench with memory from plenty to starving, of a receive mode with an option that
+// keeps some 2 MiB back: the sweep's knee is between 1 and 8 MiB, and so is where the soft NIC's own
+// counters of buffers that were not to be had begin. The rule of four rings, 1 MiB, is too little.
+func Knee(t *testing.T, rx, option string) {
+	long.Test(t)
+	Need(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "knee.yaml")
+	plan := fmt.Sprintf(kneePlan, RXNS, RXDev, TXNS, rx, option)
+	if err := os.WriteFile(file, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.Command("zcbench", "matrix", file, "--out", filepath.Join(dir, "out")).CombinedOutput()
+	j, jerr := results.Read(filepath.Join(dir, "out", results.JournalFile))
+	if jerr != nil {
+		t.Fatalf("%v: %v\n%s", jerr, err, said)
+	}
+	set := compare.NewSet("knee", j)
+	all := sweep.Of(&set, .05)
+	if len(all) != 1 || len(all[0].Sizes) != 4 {
+		t.Fatalf("%+v\n%s", all, said)
+	}
+	s := &all[0]
+	t.Log(sweep.Sentence(all))
+	if s.Low == nil || *s.Low != 1<<20 || s.High == nil || *s.High != 8<<20 {
+		t.Errorf("the knee is not between 1 and 8 MiB: %+v", s)
+	}
+	if s.Rule != nil && s.RuleHolds() != "too little" {
+		t.Errorf("the rule, %g bytes, is %s", *s.Rule, s.RuleHolds())
+	}
+	for i := range j.Records {
+		r := &j.Records[i]
+		starves, none := r.Cell.AreaBytes <= 1<<20, 0.0
+		for _, m := range r.SUT.Rows() {
+			if strings.HasPrefix(m.Name, "ethtool_rx") && strings.HasSuffix(m.Name, "_alloc_fail") {
+				none += m.Value
+			}
+		}
+		w := r.SUT.Wants
+		switch {
+		case r.Starved() && starves:
+		case r.Verdict != results.OK || w == nil || w.AllocFail == nil || w.RingBytes == nil || *w.RingBytes != 64<<12:
+			t.Errorf("%s: %s: %s; %+v", r.Cell.ID, r.Verdict, r.Reason, w)
+		case (none > 0) != starves || (*w.AllocFail > 0) != starves:
+			t.Errorf("%s: by the NIC %g times no buffer, by the record %d", r.Cell.ID, none, *w.AllocFail)
+		}
+	}
+}

@@ -197,6 +197,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"file is older"},
 	columnDoc{"tx_area", "",
 		"asked for: memory that the sender sends from; empty = udmabuf, where the mode has a dmabuf"},
+	columnDoc{"steer", "", "asked for: port = one rule sends all flows of the run's port into an RSS context over " +
+		"their queues; empty = a rule for each that is steered"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -208,6 +208,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"mbm_bytes_per_byte", "bytes/byte", "bytes that CPUs moved between their caches and memory (resctrl), " +
 		"per byte of payload, without what devices write"},
 	columnDoc{"fastopen", "", "requested: connections of requests opened by TCP Fast Open; empty = not"},
+	columnDoc{"steer", "", "asked for: port = one rule sends all flows of the run's port into an RSS context over " +
+		"their queues; empty = a rule for each that is steered"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -58,8 +58,8 @@ func ways(d *driver.Driver) string {
 	for _, s := range d.ResetBy() {
 		by = append(by, cmp.Or(all[s], strings.TrimPrefix(s, "feature ")))
 	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", d.Name, cmp.Or(strings.Join(by, ", "), "nothing"),
-		cmp.Or(d.Rules, "?"), cmp.Or(d.Place, "-"))
+	return fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", d.Name, cmp.Or(strings.Join(by, ", "), "nothing"),
+		cmp.Or(d.Rules, "?"), cmp.Or(d.Place, "-"), cmp.Or(d.Contexts, "none"))
 }
 
 // tables are those of docs/nics.md, with the drivers in their order.
@@ -71,7 +71,8 @@ func tables() (table, second string, drivers []*driver.Driver) {
 	table = "| driver, Linux " + driver.ReadIn + " | zcrx, devmem RX since | devmem TX since | receive buffers " +
 		"up to | header split | hds-thresh | rx-gro-hw | tells its interrupts | channels |\n" +
 		strings.Repeat("|---", 9) + "|\n"
-	second = "| driver | changing these restarts all queues | rules | who picks a rule's place |\n|---|---|---|---|\n"
+	second = "| driver | changing these restarts all queues | rules | who picks a rule's place | " +
+		"RSS contexts |\n|---|---|---|---|---|\n"
 	for _, d := range drivers {
 		table += row(d)
 		if d.Rules != "" || d.Receives != "" && len(d.ResetBy()) > 0 {

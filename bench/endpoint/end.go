@@ -36,7 +36,7 @@ type End struct {
 	// rule, or none
 	context      portRule
 	queueWorkers map[int]*worker // then, of a path that takes queues over, whose each is
-	flows []*flow          // by their numbers
+	flows        []*flow         // by their numbers
 
 	transport stream.Transport
 	port      stream.Listener // RX

@@ -41,15 +41,15 @@ type worker struct {
 	tid int
 	cpu int // that it is bound to; -1: none
 
-	ready  chan error    // the path was built, or why not
-	orders chan orders   // one run
-	came   chan arrival  // RX: each of its flows, or why there is none
+	ready  chan error   // the path was built, or why not
+	orders chan orders  // one run
+	came   chan arrival // RX: each of its flows, or why there is none
 	// by port: which those are, once their queues are known
 	assigned chan []*flow
-	quit   chan struct{} // closed: no run will come
-	finish chan struct{} // the last counters were read: the socket may close
-	gone   chan struct{} // the thread has freed everything
-	freed  error         // valid when gone
+	quit     chan struct{} // closed: no run will come
+	finish   chan struct{} // the last counters were read: the socket may close
+	gone     chan struct{} // the thread has freed everything
+	freed    error         // valid when gone
 
 	mu     sync.Mutex
 	closed bool

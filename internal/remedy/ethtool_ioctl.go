@@ -139,7 +139,7 @@ func ruleRows() []Row {
 				Do:    mayIPv4, Look: "ethtool -n DEV", Effect: undoable, Undo: addBack,
 				Kernel: "drivers/net/ethernet/intel/idpf/idpf_ethtool.c: idpf_add_flow_steer"},
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not accept rules that match addresses and ports " +
-				"in full, and zcbench makes no others",
+				"in full, or none that lead into an RSS context",
 				Do: oneSet, Look: "ethtool -n DEV", Effect: undoable, Undo: addBack,
 				Kernel: "drivers/net/ethernet/intel/idpf/idpf_ethtool.c: idpf_add_flow_steer"},
 			Row{Errno: unix.EINVAL, If: told(NoSuchQueue, fromQueues), Cause: "there is no such queue",
@@ -210,8 +210,8 @@ func rssRows() []Row {
 				Kernel: "net/ethtool/ioctl.c: ethtool_set_rxfh_indir"}),
 		of(ContextNew,
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no RSS contexts",
-				Do: "leave out the setting rss-context; " +
-					"zcbench keeps other flows off a queue by the RSS table then", Look: "ethtool -i DEV",
+				Do:     "leave out --steer port (or the setting rss-context): each flow has a rule of its own then",
+				Look:   "ethtool -i DEV",
 				Kernel: kernel},
 			Row{Errno: unix.EINVAL, Cause: "the context names a queue that is not there",
 				Do:   "name queues that ethtool -l DEV counts",

@@ -341,6 +341,8 @@ static const struct ethtool_ops *imitated_ethtool_ops(void)
 {
 	imitated_ops = sn_ethtool_ops;
 	imitated_ops.cap_rss_rxnfc_adds = false;
+	if (sn_model == SN_FBNIC)	/* FBNIC_RPC_RSS_TBL_COUNT, fbnic_csr.h: the table, and one context */
+		imitated_ops.rxfh_max_num_contexts = 2;
 	return &imitated_ops;
 }
 

@@ -48,6 +48,8 @@ var bnxt = Driver{
 		// bnxt_add_ntuple_cls_rule
 		Rules: "TCP and UDP, IPv4 and IPv6; as long as the firmware can steer to each RX ring",
 		Place: "the driver",
+		// BNXT_MAX_ETH_RSS_CTX of bnxt.h; bnxt_rxfh_context_check of bnxt_ethtool.c
+		Contexts: "32, if its firmware can, while it is up",
 		// bnxt keeps rules as long as its firmware has a VNIC, or a context, for each RX ring and
 		// one more (bnxt_rfs_capable), and drops them without an error (bnxt_fix_features).
 		NoRules: func(s Setup) Told {

@@ -133,6 +133,7 @@ type Steering struct {
 	Rules         string // which flows rules can be for, and since when; "": not looked at
 	Place         string // who picks a rule's place in the table; "": not looked at
 	OnlyIPv4Rules bool   // it refuses rules for IPv6
+	Contexts      string // RSS contexts beside the table, how many and under what; "": none
 	// NoRules says why ntuple does not come on; nil: nothing is known.
 	NoRules func(Setup) Told
 	// HidesRSS: without rx-hashing the table reads as zeros, and is kept all the same.

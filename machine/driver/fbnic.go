@@ -9,8 +9,8 @@ var fbnic = Driver{
 
 	Memory:    Memory{Receives: "6.18", Sends: "6.18", LongestBuffer: PageBytes},
 	Splitting: Splitting{Split: "always", Threshold: "yes", AutoIsOn: true},
-	// fbnic_set_cls_rule_ins
-	Steering: Steering{Rules: "TCP and UDP, IPv4 and IPv6", Place: "the driver, from the table's end"},
+	// fbnic_set_cls_rule_ins; FBNIC_RPC_RSS_TBL_COUNT of fbnic_csr.h, with the table
+	Steering: Steering{Rules: "TCP and UDP, IPv4 and IPv6", Place: "the driver, from the table's end", Contexts: "1"},
 	Notes: []string{"header split is always on; hds-thresh must be 0 (default: 1536)", "no hardware GRO",
 		"payload goes to the rx-jumbo ring"},
 	Impossible: []string{"zero copy with hardware GRO (--hw-gro on)"},

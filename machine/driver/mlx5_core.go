@@ -48,7 +48,8 @@ var mlx5 = Driver{
 			}}},
 	Rings: Rings{Payload: mlx5Payload},
 	// validate_tcpudp4, mlx5e_ethtool_flow_replace
-	Steering: Steering{Rules: "TCP and UDP, IPv4 and IPv6", Place: "the user"},
+	Steering: Steering{Rules: "TCP and UDP, IPv4 and IPv6", Place: "the user",
+		Contexts: "15"}, // MLX5E_MAX_NUM_RSS of en/rx_res.h, with the table
 	NoHWGRO: func(s Setup) Told {
 		set := func(flag, to string) string { return "ethtool --set-priv-flags " + s.Dev + " " + flag + " " + to }
 		striding, told := s.Flags["rx_striding_rq"]

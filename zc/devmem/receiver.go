@@ -134,4 +134,3 @@ func (r *Receiver) Close() error {
 	}
 	return errors.Join(errs...)
 }
-

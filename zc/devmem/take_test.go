@@ -24,10 +24,11 @@ func inMemory(batch int) (*Receiver, *dmabuf.Memory, *stream.Meter) {
 	linear, _ := stream.NewBuffer(4096)
 	copy(linear.Bytes(), mem.Bytes)
 	view, _ := dmabuf.NewView(mem, stream.TouchVerify)
-	r := &Receiver{opt: stream.Options{Touch: stream.TouchVerify}, mem: mem, view: view,
-		binding: &nic.Binding{ID: binding},
-		linear:  linear,
-		own:     &own{touch: stream.NewToucher(stream.TouchVerify, 31*4096), tokens: newTokens(0, batch)}}
+	r := &Receiver{opt: stream.Options{Touch: stream.TouchVerify},
+		bound:  &bound{mem: mem, binding: &nic.Binding{ID: binding}},
+		view:   view,
+		linear: linear,
+		own:    &own{touch: stream.NewToucher(stream.TouchVerify, 31*4096), tokens: newTokens(0, batch)}}
 	r.tokens.release = func(_ int, ranges []sock.TokenRange) (n int, _ unix.Errno) {
 		for _, x := range ranges {
 			n += int(x.Count)

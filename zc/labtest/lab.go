@@ -78,7 +78,8 @@ func DeviceState(t *testing.T) string {
 		h, e1 := d.HeaderSplit()
 		table, e2 := d.Indirection()
 		rules, e3 := d.HasRules()
-		for _, e := range []*error{&e2, &e3} { // a driver without any
+		contexts, e5 := d.Contexts()
+		for _, e := range []*error{&e2, &e3, &e5} { // a driver without any
 			if errors.Is(*e, unix.EOPNOTSUPP) {
 				*e = nil
 			}
@@ -87,7 +88,8 @@ func DeviceState(t *testing.T) string {
 		for i := range queues {
 			queues[i].NAPI = 0 // a restart may change it
 		}
-		return fmt.Sprint(h, table, rules, " rules ", queues), errors.Join(e1, e2, e3, e4)
+		return fmt.Sprint(h, table, rules, " rules ", len(contexts), " contexts ", queues), errors.Join(e1, e2, e3, e4,
+			e5)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func RoomForRules(mode, dev string, flows int) error {
 		room, known, err := d.RuleRoom()
 		switch {
 		case errors.Is(err, unix.EOPNOTSUPP):
-			return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s", flows, dev),
+			return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer flows of %s by %d ntuple rules", dev, flows),
 				Err: unix.EOPNOTSUPP,
 				How: fault.Fix(err) + "; RSS contexts do not help, since a flow enters one by a rule"}
 		case err != nil:

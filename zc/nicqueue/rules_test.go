@@ -37,7 +37,7 @@ func TestRoomForRules(t *testing.T) {
 // A driver without rules is refused with the reason, and without a promise of RSS contexts.
 func TestNoRules(t *testing.T) {
 	err := RoomForRules("zcrx", "lo", 2) // it has none, nor anything else
-	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "steer 2 flows of lo") ||
+	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "steer flows of lo by 2 ntuple rules") ||
 		!strings.Contains(fault.Fix(err),
 			"the driver has no ntuple rules: use a NIC whose driver steers flows by ntuple rules") ||
 		!strings.Contains(fault.Fix(err), "; RSS contexts do not help, since a flow enters one by a rule") {

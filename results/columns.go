@@ -164,7 +164,10 @@ var columns = withOptions(slices.Concat([]column{
 		foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
 		textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass }), chosen("turn"),
 		foundCol("start", func(r *row) *int { return &r.rec.Start }), turnsCol(), chosen("tx_area"),
-		chosen("fastopen")}))
+		chosen("fastopen"), chosen("object_bytes"),
+		chosen("every_us"), chosen("fan_in"),
+		countCol("objects", func(r *row) **uint64 { return &r.host.Objects }),
+		countCol("objects_late", func(r *row) **uint64 { return &r.host.ObjectsLate })}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

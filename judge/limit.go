@@ -35,7 +35,7 @@ func FindLimit(r *results.Record) plan.LimitedBy {
 	}
 	all := agreed(r, limitBeforeSendersCPU)
 	switch {
-	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -plan.PaceTolerance:
+	case r.Cell.PaceRate() > 0 && *r.PaceError() >= -plan.PaceTolerance:
 		return plan.ByPace
 	case linkShare(r) >= reached:
 		return plan.ByLink

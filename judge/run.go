@@ -137,7 +137,7 @@ func coverage(g plan.Gates, r *results.Record) *failure {
 }
 
 func limit(g plan.Gates, r *results.Record) *failure {
-	kept := r.Cell.PaceBitsPS > 0 && r.Limit == plan.ByPace // as it was asked to
+	kept := r.Cell.PaceRate() > 0 && r.Limit == plan.ByPace // as it was asked to
 	if g.Limit == "" || r.Limit == g.Limit || kept || trips(r) {
 		return nil
 	}

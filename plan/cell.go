@@ -53,7 +53,12 @@ type Cell struct {
 	PacePercent int `json:"pace_percent,omitempty"`
 	// each run looks for the highest rate without loss; PaceBitsPS is then what was found, or
 	// tried
-	LossFree    bool   `json:"pace_loss_free,omitempty"`
+	LossFree bool `json:"pace_loss_free,omitempty"`
+	// Objects of a flow: how long each is, how often one is due, and how many flows' are due at the
+	// same moment, 0: all flows'. See [Cell.PaceRate].
+	ObjectBytes int    `json:"object_bytes,omitempty"`
+	EveryUs     int    `json:"every_us,omitempty"`
+	FanIn       int    `json:"fan_in,omitempty"`
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
 	BusyPollUs  int    `json:"busy_poll_us,omitempty"` // of both ends' sockets and rings

@@ -135,6 +135,19 @@ var Options = []Option{
 		Role: stream.TX, besides: has(stream.RoundTrips), instead: []string{"rr_rate"},
 		Takes: "none; payload bits per second, at least 1M; N%, 1 to 90, of the unpaced median of the slowest of " +
 			"the compared cells; or loss-free: each run is a search (packets)", value: pace},
+	{Name: "object", Since: 3, Column: "object_bytes", Type: "bytes", Help: "bursts: bytes of an object, of which each " +
+		"flow sends one every so often (--every), as fast as it can; delivery times are of whole objects",
+		Kind: OfPath, Role: stream.TX, concerns: sendsBulk,
+		Takes: "bytes of an object", value: number(func(c *Cell) *int { return &c.ObjectBytes },
+			sizeWithin(1, stream.MaxMessageBytes), nil)},
+	{Name: "every", Since: 3, Column: "every_us", Type: "duration", Help: "how often an object of a flow is due; one " +
+		"that is not whole by then is late", Kind: OfPath, Role: stream.TX, concerns: sendsBulk,
+		Takes: "a duration of whole microseconds, 100us to 1s",
+		value: number(func(c *Cell) *int { return &c.EveryUs }, parseEvery, nil)},
+	{Name: "fan_in", Since: 3, Type: "int", Help: "how many flows' objects are due at the same moment; those of " +
+		"others are spread over --every (default: all flows')", Kind: OfPath, Role: stream.TX, concerns: sendsBulk,
+		Takes: "flows, of which there are a multiple", value: count(func(c *Cell) *int { return &c.FanIn }, 1,
+			stream.MaxFlows)},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",
 		Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: has(stream.UsesRing),
@@ -348,6 +361,7 @@ var (
 )
 
 func trippingPackets(m stream.Mode) bool { return m.Has(stream.RoundTrips) && m.Kind.Packets() }
+func sendsBulk(m stream.Mode) bool       { return m.Kind == stream.Stream && !m.Has(stream.RoundTrips) }
 func bySocket(m stream.Mode) bool        { return m.Kind != stream.Frame }
 func leavesHeaders(m stream.Mode) bool   { return !m.Has(stream.SplitsHeaders) }
 func attachesXDP(m stream.Mode) bool     { return m.Has(stream.XDP) || m.Has(stream.AFXDP) }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/units"
 )
 
@@ -101,8 +103,55 @@ func (c Cell) AtPaceOf(d Cell) Cell {
 	return c
 }
 
+// PaceRate returns to how many bits of payload per second the cell's runs are paced, all flows
+// together: as was asked for, or as its objects make; 0: they are not, or it is not known yet.
+func (c *Cell) PaceRate() int {
+	if c.EveryUs == 0 {
+		return c.PaceBitsPS
+	}
+	return int(float64(c.ObjectBytes) * 8 * 1e6 / float64(c.EveryUs) * float64(c.NFlows()))
+}
+
+// Every returns how often an object of a flow is due; 0: the cell has none.
+func (c *Cell) Every() time.Duration { return time.Duration(c.EveryUs) * time.Microsecond }
+
+// ObjectPhase returns how long after the first objects that of flow n is due.
+func (c *Cell) ObjectPhase(n int) time.Duration {
+	if c.FanIn == 0 {
+		return 0
+	}
+	return c.Every() * time.Duration(n/c.FanIn) / time.Duration(max(c.NFlows()/c.FanIn, 1))
+}
+
+// parseEvery reads how often objects are due.
+func parseEvery(s string) (int, error) {
+	const least, most = 100 * time.Microsecond, time.Second
+	us, err := parseMicroseconds(most)(s)
+	if err == nil && time.Duration(us)*time.Microsecond < least {
+		err = fmt.Errorf("%s is outside %v..%v", s, least, most)
+	}
+	return us, err
+}
+
+// objectsFit refuses half of what objects need, and what they cannot be with.
+func objectsFit(c *Cell, _ []stream.Mode) error {
+	switch {
+	case c.ObjectBytes == 0 && c.EveryUs == 0 && c.FanIn == 0:
+	case c.ObjectBytes == 0:
+		return fmt.Errorf("objects have no size: say object, such as 2M, or leave out every and fan_in")
+	case c.EveryUs == 0:
+		return c.refuse("object", fmt.Errorf("nothing says how often: say every, such as 5ms"))
+	case c.PaceBitsPS != 0 || c.PacePercent != 0 || c.LossFree:
+		return c.refuse("object", fmt.Errorf("objects have a pace of their own, by every: leave out pace"))
+	case c.FanIn > 0 && c.NFlows()%c.FanIn != 0:
+		return c.refuse("fan_in", fmt.Errorf("the number of flows is %d, which is no multiple of it: use more flows, or "+
+			"another fan_in", c.NFlows()))
+	}
+	return nil
+}
+
 // Paced reports whether the cell is to keep to a rate, or searches for one.
-func (c *Cell) Paced() bool { return c.PaceBitsPS != 0 || c.PacePercent != 0 || c.LossFree }
+func (c *Cell) Paced() bool { return c.PaceRate() != 0 || c.PacePercent != 0 || c.LossFree }
 
 // PaceTolerance is how far the delivered rate may be from the pace, as a share of it.
 const PaceTolerance = 0.01

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"testing"
+	"time"
 )
 
 func TestPaceOption(t *testing.T) {
@@ -27,5 +28,22 @@ func TestPaceOfAShare(t *testing.T) {
 	a, b := Cell{RX: "tcp", PacePercent: 50}, Cell{RX: "tcp", PacePercent: 50, PaceBitsPS: 4e9}
 	if a.Key() != b.Key() || a.Key() == (Cell{RX: "tcp"}).Key() || a.Key() == (Cell{RX: "tcp", PaceBitsPS: 4e9}).Key() {
 		t.Errorf("%q, %q", a.Key(), b.Key())
+	}
+}
+
+// Objects make a pace of all flows together; those of fan_in flows are due at once, and the groups
+// are spread evenly.
+func TestObjectPhases(t *testing.T) {
+	c := Cell{ObjectBytes: 1 << 20, EveryUs: 8000, Flows: 8, FanIn: 2}
+	if got := c.PaceRate(); got != 8<<20*8*125 || !c.Paced() {
+		t.Errorf("%d bit/s", got)
+	}
+	for n, want := range []time.Duration{0, 0, 2, 2, 4, 4, 6, 6} {
+		if got := c.ObjectPhase(n); got != want*time.Millisecond {
+			t.Errorf("flow %d after %v", n, got)
+		}
+		if c := (Cell{ObjectBytes: 1, EveryUs: 8000, Flows: 8}); c.ObjectPhase(n) != 0 {
+			t.Errorf("flow %d is not due with all", n)
+		}
 	}
 }

@@ -46,6 +46,7 @@ var rules = []rule{
 	{Name: "loss-free pace", Looks: "what may be lost", cell: func(c *Cell, _ []stream.Mode) error {
 		return c.CheckLossFree()
 	}},
+	{Name: "objects", Looks: "their size, rhythm and flows", cell: objectsFit},
 	{Name: "packets", Looks: "their sizes", cell: packetsFit},
 	{Name: "AF_XDP", Looks: "flows of one interface", cell: oneXSKFlow},
 	{Name: "frames", Looks: "their size, touch and flows", cell: framesFit},

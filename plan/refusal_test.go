@@ -85,3 +85,25 @@ func TestRulesAreWhole(t *testing.T) {
 		seen[r.Name] = true
 	}
 }
+
+// A connection for each request is refused to receive modes that take one, with what to do, and so
+// is what means nothing then.
+func TestConnectionsAreRefused(t *testing.T) {
+	for _, x := range []struct {
+		c    Cell
+		want string
+	}{
+		{Cell{RX: "uring", TX: "crr"}, "uring receives one connection, and takes no others"},
+		{Cell{RX: "zcrx", TX: "crr"}, "zcrx steers each flow to its queue by a rule of both ports"},
+		{Cell{RX: "tcp", TX: "crr", Queue: new(1)}, "a rule of a flow does not match its next connection"},
+		{Cell{RX: "tcp", TX: "crr", Probe: "latency"}, "latency looks at a flow's own connection"},
+		{Cell{RX: "tcp", TX: "crr", GatherUs: new(10)}, "it means nothing"},
+		{Cell{RX: "tcp", TX: "crr", Flows: 4, InFlight: 8}, ""},
+		{Cell{RX: "uring", TX: "rr"}, ""},
+	} {
+		no := CannotRun(&x.c, nil)
+		if (no == nil) != (x.want == "") || no != nil && !strings.Contains(no.Reason, x.want) {
+			t.Errorf("%s/%s: %+v, want %q", x.c.RX, x.c.TX, no, x.want)
+		}
+	}
+}

@@ -178,6 +178,8 @@ func (c *Cell) CheckTurns() error {
 		}
 	}
 	switch {
+	case c.EveryUs > 0:
+		return no("object", "an object would wait for the cell's next turn")
 	case c.Path != "":
 		return no("path", "its counters would be of all cells of the group")
 	case c.ByPort():

@@ -22,10 +22,16 @@ func (r *Record) Calibrates() bool { return slices.Contains(r.Flags, FlagCalibra
 // PaceError computes by which share of the pace a run was faster or slower; nil if it had no pace
 // or no rate was measured.
 func (r *Record) PaceError() *float64 {
-	if r.Cell.PaceBitsPS == 0 || r.SUT.ThroughputGbps == nil {
+	if r.Cell.PaceRate() == 0 || r.SUT.ThroughputGbps == nil {
 		return nil
 	}
-	return new(*r.SUT.ThroughputGbps*1e9/float64(r.Cell.PaceBitsPS) - 1)
+	e := *r.SUT.ThroughputGbps*1e9/float64(r.Cell.PaceRate()) - 1
+	if every := r.Cell.Every().Seconds(); every > 0 && r.SUT.DurationS != nil && *r.SUT.DurationS > 0 {
+		// The window's edges are in the middle of objects: one more or less of each flow is none.
+		one := every / *r.SUT.DurationS
+		e = math.Copysign(max(math.Abs(e)-one, 0), e)
+	}
+	return &e
 }
 
 // OffPace reports whether the run was off its pace, slower or faster.

@@ -139,7 +139,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"their frequency; empty where they cannot be counted"},
 	columnDoc{"delivery_p50_us delivery_p99_us delivery_p999_us", "us",
 		"of a paced flow's receiver: from when payload was due to when the path had " +
-			"taken it, the same for all modes (docs/metrics.md)"},
+			"taken it, the same for all modes (docs/metrics.md); with object of whole objects"},
 	columnDoc{"flows", "", "requested: flows at the same time; the figures are their sum (flows.csv has each); " +
 		"empty = 1"},
 	columnDoc{"queues", "", "requested: RX queues that the flows were spread over; empty = one per flow for " +
@@ -210,6 +210,13 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"fastopen", "", "requested: connections of requests opened by TCP Fast Open; empty = not"},
 	columnDoc{"steer", "", "asked for: port = one rule sends all flows of the run's port into an RSS context over " +
 		"their queues; empty = a rule for each that is steered"},
+	columnDoc{"object_bytes", "bytes", "requested: size of the objects that each flow sends one after another; " +
+		"empty = none: payload is sent without pauses, or at a pace"},
+	columnDoc{"every_us", "us", "requested: how often an object of a flow is due"},
+	columnDoc{"fan_in", "", "requested: how many flows' objects are due at the same moment; empty = all flows'"},
+	columnDoc{"objects", "", "receiver: objects that became whole in the steady window; their times are " +
+		"delivery_p50_us to delivery_p999_us, from when each was due"},
+	columnDoc{"objects_late", "", "of these, those that were not whole when the next of their flow was due"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

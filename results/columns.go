@@ -170,7 +170,11 @@ var columns = withOptions(slices.Concat([]column{
 		floatCol("dram_bytes_per_byte", func(r *row) **float64 { return &r.host.DRAMPerByte }),
 		floatCol("mbm_bytes_per_byte", func(r *row) **float64 { return &r.host.MBMPerByte }),
 		chosen("fastopen"),
-		chosen("steer")}))
+		chosen("steer"),
+		chosen("fastopen"), chosen("object_bytes"),
+		chosen("every_us"), chosen("fan_in"),
+		countCol("objects", func(r *row) **uint64 { return &r.host.Objects }),
+		countCol("objects_late", func(r *row) **uint64 { return &r.host.ObjectsLate })}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

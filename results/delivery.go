@@ -27,6 +27,7 @@ type Times struct {
 type Delivery struct {
 	Times
 	Early uint64 `json:"early,omitempty"` // of them, those that arrived before they were due, by the clocks
+	Late  uint64 `json:"late,omitempty"`  // of objects, those that were not whole when the next was due
 	// ClockUs is how far all of these may be off, either way, because the clocks of the two hosts
 	// are known to each other no better before and after the run, and part in it; 0: they have
 	// one. Nil: not known.
@@ -109,6 +110,9 @@ func (d *Delivery) Check() error {
 	}
 	if d.Early > d.Count {
 		return fmt.Errorf("delivery: %d early of %d", d.Early, d.Count)
+	}
+	if d.Late > d.Count {
+		return fmt.Errorf("delivery: %d late of %d", d.Late, d.Count)
 	}
 	return nil
 }

@@ -140,6 +140,11 @@ type Host struct {
 	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
 	Wants    *Wants    `json:"wants,omitempty"`    // of a receiver that takes queues over
 
+	// Of objects (docs/packets.md): those that became whole in the window, and of them those that were
+	// not when the next of their flow was due. Delivery has their times.
+	Objects     *uint64 `json:"objects,omitempty"`
+	ObjectsLate *uint64 `json:"objects_late,omitempty"`
+
 	Transactions *uint64 `json:"transactions,omitempty"` // requests that were answered, of round trips
 	// Of the end that asks by packets: requests that were given up for want of an answer, and
 	// answers that came for such, or came again.

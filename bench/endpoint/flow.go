@@ -46,6 +46,7 @@ func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
 	for n, f := range s.Flows {
 		own := o
 		own.Socket.PaceBitsPS /= uint64(len(s.Flows))
+		own.Objects.Phase = s.Cell.ObjectPhase(n)
 		own.Trips = o.Trips.Of(n, len(s.Flows))
 		if f.Queue != nil {
 			own.NIC.Queue = f.Queue

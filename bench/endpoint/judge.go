@@ -199,6 +199,9 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	}
 	if !r.end.first().trips() {
 		h.Delivery = delivery(r.from.times, r.to.times)
+		if d := h.Delivery; d != nil && r.end.spec.Cell.ObjectBytes > 0 {
+			h.Objects, h.ObjectsLate = &d.Count, &d.Late
+		}
 	}
 	if h.Delivery != nil {
 		h.Metrics = append(h.Metrics, h.Delivery.Metrics()...)

@@ -33,6 +33,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	}
 	if s.Role == stream.TX {
 		o.Socket.PaceBitsPS, o.TXArea = uint64(c.PaceBitsPS), c.TXArea
+		o.Objects = stream.Objects{Bytes: c.ObjectBytes, Every: c.Every()}
 		if p.Has(stream.RoundTrips) {
 			o.MessageBytes, o.Trips = tripOptions(c, p.Kind)
 		}

@@ -27,6 +27,9 @@ func paceBegins(s wire.Schedule) int64 {
 // pace paces a sender's flow, if that was asked for.
 func (w *worker) pace(conn *stream.Conn, s wire.Schedule) {
 	conn.Pace = stream.NewPace(w.first().opts.Socket.PaceBitsPS)
+	if o := w.first().opts.Objects; o.Bytes > 0 {
+		conn.Pace = stream.NewObjectPace(o)
+	}
 	if t := s.Turns; t != nil { // of a clock of its own, which stands still outside of them
 		conn.Pace = conn.Pace.InTurns(turnsOf(t))
 		return
@@ -56,7 +59,12 @@ func receiversTurns(s wire.Schedule) *stream.Turns {
 // and how much came does not say when it was due.
 func (f *flow) timeArrivals(e *End, s wire.Schedule) {
 	at, bits := paceBegins(s), e.spec.Cell.PaceBitsPS/len(e.flows)
-	switch {
+	switch c := &e.spec.Cell; {
+	case c.ObjectBytes > 0:
+		if at != 0 {
+			f.Meter.Time(stream.NewObjectArrivals(stream.Objects{Bytes: c.ObjectBytes, Every: c.Every(),
+				Phase: c.ObjectPhase(f.N)}, duration(at-monotonic())))
+		}
 	case bits == 0 || e.path.Kind.Packets():
 	case s.Turns != nil:
 		f.Meter.Time(stream.NewArrivals(uint64(bits), 0).InTurns(turnsOf(s.Turns)))
@@ -74,7 +82,7 @@ func delivery(from, to *stream.Times) *results.Delivery {
 	if t.Count() == 0 {
 		return nil
 	}
-	return &results.Delivery{Times: times(t), Early: t.Early}
+	return &results.Delivery{Times: times(t), Early: t.Early, Late: t.Late}
 }
 
 // times computes the figures of a distribution that is not empty.

@@ -23,6 +23,9 @@ type Arrivals struct {
 	seen  uint64 // steps
 	next  uint64 // position of the next
 	early uint64
+
+	deadline time.Duration // of objects: what takes longer is late; 0: nothing is
+	late     uint64
 	timing
 }
 
@@ -50,6 +53,9 @@ func (a *Arrivals) pass(to uint64) {
 			bump(&a.early, 1)
 			d = 0
 		}
+		if a.deadline > 0 && d > a.deadline {
+			bump(&a.late, 1)
+		}
 		a.book(d)
 	}
 }
@@ -60,6 +66,6 @@ func (a *Arrivals) Snapshot() *Times {
 		return nil
 	}
 	t := a.snapshot()
-	t.Early = atomic.LoadUint64(&a.early)
+	t.Early, t.Late = atomic.LoadUint64(&a.early), atomic.LoadUint64(&a.late)
 	return t
 }

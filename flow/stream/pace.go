@@ -34,6 +34,8 @@ type Pace struct {
 	began    time.Duration
 	turns    *Turns // nil: the flow is on all the time
 
+	objects Objects // that are due, instead of bytes; of none: no
+
 	upTo    int           // what the flow may have sent in all by the last offer
 	offered int           // bytes sent before it, plus one; 0: it is booked
 	late    time.Duration // by how long the last offer was
@@ -125,8 +127,11 @@ func (p *Pace) Allow(m *Meter, want int) int {
 		}
 		want = min(want, mostInTurn)
 	}
-	if p.rate == 0 {
+	switch {
+	case p.rate == 0:
 		return want
+	case p.objects.Bytes > 0:
+		return p.allowObject(m, want)
 	}
 	return p.allow(m, want)
 }

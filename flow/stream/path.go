@@ -38,7 +38,9 @@ type Options struct {
 	// Gather is for how long a receiver that has taken all that was there lets more come
 	// before it looks again: what comes is taken together, at the cost of one wake-up.
 	Gather time.Duration
-	Trips  TripOptions // of senders whose mode makes RoundTrips
+	// Objects are the bursts of a sender; the zero value: none.
+	Objects Objects
+	Trips   TripOptions // of senders whose mode makes RoundTrips
 }
 
 // Limits of [Options].

@@ -61,6 +61,7 @@ func middleOf(bucket int) float64 {
 // Times is a snapshot of [Arrivals], or of [Trips].
 type Times struct {
 	Early uint64 // of all, those that came before they were due: by a wrong clock
+	Late  uint64 // of objects, those that were not whole when the next was due
 	Steps *Steps // of [Visits], those of each step; nil: there are none
 	sumNs uint64
 	times [timeBuckets]uint64
@@ -73,6 +74,7 @@ func (t *Times) Add(b *Times) *Times {
 	}
 	d := *t
 	d.Early += b.Early
+	d.Late += b.Late
 	d.Steps = d.Steps.each(b.Steps, (*Times).Add)
 	d.sumNs += b.sumNs
 	for i := range d.times {
@@ -85,6 +87,7 @@ func (t *Times) Add(b *Times) *Times {
 func (t *Times) Sub(b *Times) *Times {
 	d := *t
 	d.Early -= b.Early
+	d.Late -= b.Late
 	d.Steps = d.Steps.each(b.Steps, (*Times).Sub)
 	d.sumNs -= b.sumNs
 	for i := range d.times {

@@ -24,7 +24,8 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4",
 	"set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
 	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4",
-	"queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000",
+	"queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "fastopen": "true",
+	"object": "2M", "every": "5ms", "fan_in": "1", "rr_rate": "10000",
 	"rr_timeout": "50ms", "path": `"tg:eth0,br0,sut:eth0"`, "turn": "240ms"}
 
 // modesFor are modes of both ends that an option concerns.
@@ -92,10 +93,10 @@ func TestOptionOfOtherModes(t *testing.T) {
 		t.Error(err)
 	}
 	for file, want := range map[string]string{
-		"factors: {rx: udp, tx: udp, rr_rate: [10, 20]}": "f:2:29: rr_rate applies to rr, udp-rr, which no cell " +
+		"factors: {rx: udp, tx: udp, rr_rate: [10, 20]}": "f:2:29: rr_rate applies to rr, crr, udp-rr, which no cell " +
 			"has: leave it out",
 		"factors: {rx: tcp, tx: rr, message: [4K, 8K]}": "f:2:28: message applies to all modes but tx rr, tx " +
-			"udp-rr, which no cell has: leave it out",
+			"crr, tx udp-rr, which no cell has: leave it out",
 		"factors: {rx: udp, tx: tcp}": "f:2:10: rx udp carries datagrams, but tx tcp carries " +
 			"a stream: choose modes of one kind: with rx udp",
 		"factors: {rx: [tcp, udp], tx: tcp}":          "f:2:10: rx udp carries datagrams, but tx tcp",

@@ -103,7 +103,7 @@ func (t *topic) ranging(of []told) string {
 // rateOf formats the rate that both of a comparison of costs delivered.
 func rateOf(r *compare.Row) string {
 	a, _ := r.Cells()
-	return rateText(a.Runs, float64(a.Cell.PaceBitsPS)/1e9)
+	return rateText(a.Runs, float64(a.Cell.PaceRate())/1e9)
 }
 
 // rateText formats the median rate of runs; a pace in Gbit/s goes before it.
@@ -512,9 +512,9 @@ func (s *shortener) censored(t *topic, of []told) (c clause) {
 // paceOf returns the pace of a cell's runs in Gbit/s.
 func paceOf(c *compare.Cell) float64 {
 	for _, r := range c.Runs {
-		if r.Cell.PaceBitsPS > 0 {
-			return float64(r.Cell.PaceBitsPS) / 1e9
+		if r.Cell.PaceRate() > 0 {
+			return float64(r.Cell.PaceRate()) / 1e9
 		}
 	}
-	return float64(c.Cell.PaceBitsPS) / 1e9
+	return float64(c.Cell.PaceRate()) / 1e9
 }

@@ -177,7 +177,7 @@ func (c *Cell) rate() *float64 {
 func (c *Cell) atPace() bool {
 	kept := 0
 	for _, r := range c.Runs {
-		if r.Cell.PaceBitsPS != 0 && !r.OffPace() || r.Cell.RRRate > 0 {
+		if r.Cell.PaceRate() != 0 && !r.OffPace() || r.Cell.RRRate > 0 {
 			kept++
 		}
 	}
@@ -197,14 +197,14 @@ func (c *Cell) misses(other *Cell) bool {
 // Pace returns to how many bit/s all of the cell's runs were paced; 0: they were not, or not alike.
 func (c *Cell) Pace() int {
 	for _, r := range c.Runs {
-		if r.Cell.PaceBitsPS != c.Runs[0].Cell.PaceBitsPS || r.Cell.LossFree {
+		if r.Cell.PaceRate() != c.Runs[0].Cell.PaceRate() || r.Cell.LossFree {
 			return 0
 		}
 	}
 	if len(c.Runs) == 0 {
 		return 0
 	}
-	return c.Runs[0].Cell.PaceBitsPS
+	return c.Runs[0].Cell.PaceRate()
 }
 
 // MissedText says which of the two missed the pace that the other holds, and by how much; "": none

@@ -74,7 +74,7 @@ var lost = []measure.MetricDoc{
 var timed = []measure.MetricDoc{
 	{Names: "delivery_count delivery_early",
 		Units: "1 1", Source: "due by the pace, to the data path",
-		Meaning: "of a paced flow's receiver: pieces of the pace that were timed; of them, " +
+		Meaning: "of a paced flow's receiver: pieces of the pace that were timed, or objects; of them, " +
 			"those that arrived before they were due, by the clocks"},
 	{Names: "delivery_mean_us delivery_p50_us delivery_p90_us delivery_p99_us " +
 		"delivery_p999_us delivery_max_us",

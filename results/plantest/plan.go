@@ -84,7 +84,7 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 		return new(v * math.Exp(c.CV*rng.NormFloat64()))
 	}
 	gbps := *vary(c.Gbps)
-	if c.PaceBitsPS > 0 { // it keeps to it, whatever that costs
+	if c.PaceRate() > 0 { // it keeps to it, whatever that costs
 		gbps = c.Gbps * math.Exp(.1*c.CV*rng.NormFloat64())
 	}
 	for i, h := range []*results.Host{&r.SUT, &r.TG} {

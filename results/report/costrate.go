@@ -125,7 +125,7 @@ func rateCellOf(number int, g *cellRuns, role ends.Role) (c rateCell, ok bool) {
 		}
 		c.gbps = append(c.gbps, compare.RunOf(r, *t, g.session))
 		c.cost = append(c.cost, compare.RunOf(r, *ns/1000, g.session)) // ns per kB are ms per GB
-		c.pace += float64(r.Cell.PaceBitsPS) / 1e9
+		c.pace += float64(r.Cell.PaceRate()) / 1e9
 		if r.MissedPace() {
 			c.missed++
 		}
@@ -271,7 +271,7 @@ func paceText(c *plan.Cell) string {
 	if raw := plan.RawPace(c); strings.HasSuffix(raw, "%") {
 		return raw
 	}
-	return short(float64(c.PaceBitsPS)/1e9) + " Gbit/s"
+	return short(float64(c.PaceRate())/1e9) + " Gbit/s"
 }
 
 // sort orders points by their rates.

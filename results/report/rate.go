@@ -22,7 +22,7 @@ type pace struct {
 func paceOf(runs []*results.Record) *pace {
 	var p *pace
 	for _, r := range runs {
-		if r.Cell.PaceBitsPS == 0 {
+		if r.Cell.PaceRate() == 0 {
 			continue
 		}
 		if p == nil {
@@ -31,8 +31,8 @@ func paceOf(runs []*results.Record) *pace {
 		if p.Runs++; r.OffPace() {
 			p.Missed++
 		}
-		if !slices.Contains(p.BitsPS, r.Cell.PaceBitsPS) {
-			p.BitsPS = append(p.BitsPS, r.Cell.PaceBitsPS)
+		if !slices.Contains(p.BitsPS, r.Cell.PaceRate()) {
+			p.BitsPS = append(p.BitsPS, r.Cell.PaceRate())
 		}
 	}
 	return p

@@ -197,6 +197,10 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"file is older"},
 	columnDoc{"tx_area", "",
 		"asked for: memory that the sender sends from; empty = udmabuf, where the mode has a dmabuf"},
+	columnDoc{"queue_rings", "", "requested: io_uring rings that share each RX queue; empty = one"},
+	columnDoc{"rings_in", "", "requested: where these are, but for the first: threads or processes; empty = threads"},
+	columnDoc{"area_start_bytes", "bytes",
+		"requested: how much of the memory for payload the NIC has at first; empty = all"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

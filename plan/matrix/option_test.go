@@ -21,7 +21,7 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"udp_segmentation": "off", "xdp_touch": "parse", "xdp_attach": "generic", "xdp_redirect": "dev", "tuples": "8",
 	"burst": "4", "generator_cpus": "1-2",
 	"queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M", "tx_area": "heap",
-	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4",
+	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "queue_rings": "2", "rings_in": "threads", "area_start": "4M", "rx_ring": "512", "tx_ring": "256", "channels": "4",
 	"set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
 	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4",
 	"queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000",

@@ -95,6 +95,7 @@ var Sections = []measure.MetricSection{
 			counter.SamplerSeries,
 			counter.FlowSamplerSeries,
 			power.Series,
+			zcrx.Series,
 		)},
 }
 

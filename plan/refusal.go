@@ -172,7 +172,7 @@ func queuesHaveFlows(c *Cell, _ []stream.Mode) error {
 
 // ringsHaveFlows refuses rings without a flow, and a place for rings that there are not.
 func ringsHaveFlows(c *Cell, _ []stream.Mode) error {
-	if c.RingsIn != "" && c.NRings() == 1 {
+	if c.RingsIn == RingsProcesses && c.NRings() == 1 {
 		return c.refuse("rings_in", errors.New("the queue has one ring, in the receiver's own process: say how many "+
 			"share it (queue_rings)"))
 	}

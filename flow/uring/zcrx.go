@@ -85,6 +85,7 @@ type Zcrx struct {
 	regionFD int     // it as a file, where other processes can join; -1: they cannot
 	statsOff int
 	joined   bool // another ring registered the queue
+	borrowed bool // region is that ring's
 	head     *uint32
 	tail     *uint32
 	rqes     []zcrxRqe
@@ -292,11 +293,11 @@ func (z *Zcrx) Bytes(c *CQE, extra *[2]uint64) []byte {
 // needs it.
 func (z *Zcrx) unmap() error {
 	z.head, z.tail, z.rqes, z.stats, z.lock, z.batch = nil, nil, nil, nil, nil, nil
-	if z.joined && z.regionFD < 0 { // it is the first ring's
+	if z.borrowed {
 		return nil
 	}
 	err := z.region.Close()
-	if z.regionFD >= 0 && !z.joined {
+	if z.regionFD >= 0 {
 		err = errors.Join(err, unix.Close(z.regionFD))
 	}
 	z.regionFD = -1

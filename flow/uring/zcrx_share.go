@@ -69,14 +69,14 @@ func (z *Zcrx) Share() (ZcrxShare, error) {
 }
 
 // ImportZcrx joins an interface queue that another ring has registered; area is its memory as this
-// process sees it. The ring needs what [Ring.NewZcrx] says, the caller CAP_NET_ADMIN. EINVAL:
+// process sees it. The descriptors may be closed then. The ring needs what [Ring.NewZcrx] says, the caller CAP_NET_ADMIN. EINVAL:
 // before 6.19. EBADF: FD is no interface queue.
 func (r *Ring) ImportZcrx(s ZcrxShare, area []byte) (*Zcrx, error) {
 	if r.closed {
 		return nil, errClosed
 	}
 	z := &Zcrx{ring: r, area: area, start: s.Start, size: s.Size, bufLen: s.BufLen, statsOff: s.StatsOff,
-		region: s.region, regionFD: -1, joined: true}
+		region: s.region, regionFD: -1, joined: true, borrowed: s.region != nil}
 	reg := &zcrxIfqReg{ifIdx: uint32(s.FD), flags: zcrxRegImport}
 	if _, errno := r.register(registerZcrxIfq, unsafe.Pointer(reg), 1); errno != 0 {
 		return nil, opError(remedy.ZcrxImport, "import the zcrx interface queue", errno, remedy.On{Thread: r.issuer})
@@ -86,7 +86,6 @@ func (r *Ring) ImportZcrx(s ZcrxShare, area []byte) (*Zcrx, error) {
 		if z.region, err = MapShared(s.RegionFD, s.Bytes); err != nil {
 			return nil, err
 		}
-		z.regionFD = s.RegionFD
 	}
 	z.id = reg.zcrxID
 	z.find(reg.offsets, s.Entries, s.Stats, true)

@@ -141,10 +141,10 @@ func TestZcrxTwoRings(t *testing.T) { eachEngine(t, testZcrxTwoRings) }
 func testZcrxTwoRings(t *testing.T) {
 	needFeature(t, Probe().ZcrxImport)
 	total := long.Rounds(3, 8) << 20
-	m := newMemory(t, 64*pageSize)
+	m := newMemory(t, 256*pageSize)
 	fds := openFDs(t)
 	first := newRing(t, zcrxRing)
-	z, err := first.NewZcrx(ZcrxOptions{NoDevice: true, Area: ZcrxArea{Bytes: m.Bytes()}, RefillEntries: 64,
+	z, err := first.NewZcrx(ZcrxOptions{NoDevice: true, Area: ZcrxArea{Bytes: m.Bytes()}, RefillEntries: 256,
 		Shared: true, Stats: Probe().ZcrxStats.Supported})
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +181,7 @@ func testZcrxTwoRings(t *testing.T) {
 			return
 		}
 		z, err := r.ImportZcrx(other, m.Bytes())
+		_ = unix.Close(other.RegionFD)
 		if err != nil {
 			t.Errorf("%v; %s", err, told(err))
 			return

@@ -43,7 +43,9 @@ var rules = []rule{
 	{Name: "receive mode", Looks: "the list of modes", run: exists(stream.RX)},
 	{Name: "one kind", Looks: "what both modes carry", cell: oneKind},
 	{Name: "idle queues", Looks: "queues and flows", cell: queuesHaveFlows},
-	{Name: "idle rings", Looks: "rings and flows of a queue", cell: ringsHaveFlows},
+	{Name: "rings", Looks: "rings and flows of a queue, and what memory grows", cell: func(c *Cell, _ []stream.Mode) error {
+		return c.CheckRings()
+	}},
 	{Name: "options", Looks: "each option's value, and whether it concerns a mode", cell: optionsFit},
 	{Name: "loss-free pace", Looks: "what may be lost", cell: func(c *Cell, _ []stream.Mode) error {
 		return c.CheckLossFree()
@@ -54,8 +56,6 @@ var rules = []rule{
 	{Name: "stream probes", Looks: "probes beside packets", cell: probesFit},
 	{Name: "payload", Looks: "what a mode that never gets it is asked for", mode: payloadUnseen},
 	{Name: "memory", Looks: "the kind of the area", mode: areaFits},
-	{Name: "processes", Looks: "what rings in processes cannot have", cell: processesFit},
-	{Name: "growing", Looks: "what memory grows", cell: areaGrows},
 	{Name: "engine", Looks: "the io_uring engines that are built in", mode: engineBuiltIn},
 	{Name: "send mode", Looks: "the list of modes", run: exists(stream.TX)},
 	{Name: "in flight", Looks: "unanswered bytes", mode: unanswered},
@@ -170,55 +170,6 @@ func queuesHaveFlows(c *Cell, _ []stream.Mode) error {
 		"use more flows, or fewer queues", c.NFlows()))
 }
 
-// ringsHaveFlows refuses rings without a flow, and a place for rings that there are not.
-func ringsHaveFlows(c *Cell, _ []stream.Mode) error {
-	if c.RingsIn == RingsProcesses && c.NRings() == 1 {
-		return c.refuse("rings_in", errors.New("the queue has one ring, in the receiver's own process: say how many "+
-			"share it (queue_rings)"))
-	}
-	if n := c.NQueues() * c.NRings(); c.NRings() > 1 && c.takesQueues() && n > c.NFlows() {
-		return c.refuse("queue_rings", fmt.Errorf("%d queues of %d rings need %d flows, and there are %d: use more "+
-			"flows, fewer queues (queues), or fewer rings", c.NQueues(), c.NRings(), n, c.NFlows()))
-	}
-	return nil
-}
-
-// processesFit refuses what a ring of another process cannot have.
-func processesFit(c *Cell, _ []stream.Mode) error {
-	if c.RingsIn != RingsProcesses {
-		return nil
-	}
-	no := func(what, fix string) error {
-		return c.refuse("rings_in", fmt.Errorf("%s: %s, or keep the rings in threads", what, fix))
-	}
-	switch {
-	case c.Area != "" && c.Area != dmabuf.Pages, c.RXBufLen > os.Getpagesize():
-		return no("processes share base pages, and no other memory", "use the area "+dmabuf.Pages+
-			" and buffers of a page")
-	case c.RoundTrips():
-		return no("the process that answers requests is not the one that times them", "use a send mode other than "+c.TX)
-	case c.Turn != "" && c.Turn != NoTurns:
-		return no("a ring of another process takes no turns", "make the cell alone (turn: none)")
-	}
-	return nil
-}
-
-// areaGrows refuses memory that the kernel takes whole, and a beginning that is no less than all.
-func areaGrows(c *Cell, all []stream.Mode) error {
-	if c.AreaStart == 0 {
-		return nil
-	}
-	if p, _, err := dmabuf.Find(cmp.Or(c.Area, dmabuf.Pages)); err == nil && p.Pages == nil {
-		return c.refuse("area_start", fmt.Errorf("the kernel takes a dmabuf whole, so memory of kind %q cannot grow: "+
-			"use the area %s", c.Area, dmabuf.Pages))
-	}
-	if c.AreaBytes != 0 && c.AreaStart >= c.AreaBytes {
-		return c.refuse("area_start", errors.New("the memory is not larger (area_bytes): use a smaller beginning, or "+
-			"leave it out"))
-	}
-	return nil
-}
-
 func optionsFit(c *Cell, all []stream.Mode) error {
 	for i := range Options {
 		o := &Options[i]
@@ -233,6 +184,58 @@ func optionsFit(c *Cell, all []stream.Mode) error {
 		if !o.concernsAny(all) {
 			return &OptionError{Option: o, Value: v, Whose: c.modeNames()}
 		}
+	}
+	return nil
+}
+
+// CheckRings refuses rings without a flow, what a ring of another process cannot have, and memory
+// that cannot grow.
+func (c *Cell) CheckRings() error {
+	n := c.NQueues() * c.NRings()
+	switch {
+	case c.RingsIn == RingsProcesses && c.NRings() == 1:
+		return c.refuse("rings_in", errors.New("the queue has one ring, in the receiver's own process: say how many "+
+			"share it (queue_rings)"))
+	case c.NRings() > 1 && c.takesQueues() && n > c.NFlows():
+		return c.refuse("queue_rings", fmt.Errorf("%d queues of %d rings need %d flows, and there are %d: use more "+
+			"flows, fewer queues (queues), or fewer rings", c.NQueues(), c.NRings(), n, c.NFlows()))
+	case c.RingsIn == RingsProcesses:
+		if err := c.processesFit(); err != nil {
+			return err
+		}
+	}
+	return c.areaGrows()
+}
+
+// processesFit refuses what a ring of another process cannot have.
+func (c *Cell) processesFit() error {
+	no := func(what, fix string) error {
+		return c.refuse("rings_in", fmt.Errorf("%s: %s, or keep the rings in threads", what, fix))
+	}
+	switch {
+	case c.Area != "" && c.Area != dmabuf.Pages, c.RXBufLen > os.Getpagesize():
+		return no("processes share base pages, and no other memory", "use the area "+dmabuf.Pages+
+			" and buffers of a page")
+	case c.RoundTrips():
+		return no("a ring of another process answers no requests", "use a send mode other than "+c.TX)
+	case c.Turn != "" && c.Turn != NoTurns:
+		return no("a ring of another process takes no turns", "make the cell alone (turn: none)")
+	}
+	return nil
+}
+
+// areaGrows refuses memory that the kernel takes whole, and a beginning that is no less than all.
+func (c *Cell) areaGrows() error {
+	if c.AreaStart == 0 {
+		return nil
+	}
+	if p, _, err := dmabuf.Find(cmp.Or(c.Area, dmabuf.Pages)); err == nil && p.Pages == nil {
+		return c.refuse("area_start", fmt.Errorf("the kernel takes a dmabuf whole, so memory of kind %q cannot grow: "+
+			"use the area %s", c.Area, dmabuf.Pages))
+	}
+	if c.AreaBytes != 0 && c.AreaStart >= c.AreaBytes {
+		return c.refuse("area_start", errors.New("the memory is not larger (area_bytes): use a smaller beginning, or "+
+			"leave it out"))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/goccy/go-yaml/ast"
@@ -242,6 +243,14 @@ func (x *expansion) add(p product, known map[plan.CellKey]bool, used []bool) err
 		}
 		if err := x.sharedQueues(p, c); err != nil {
 			return err
+		}
+		if err := c.CheckRings(); err != nil {
+			var of *plan.OptionError
+			node := p.node
+			if errors.As(err, &of) {
+				node = x.optionAt(p, of.Option.Name)
+			}
+			return at(node, "%v; or leave the combination out (exclude)", err)
 		}
 		if err := c.CheckLossFree(); err != nil {
 			return at(x.optionAt(p, "pace"), "%v; or leave the combination out (exclude)", err)

@@ -226,14 +226,25 @@ func (r *Receiver) judgeMember(m *member, cqe uring.CQE) error {
 // not of a flow: what it copied belongs to those flows that were seen on another queue. Where none
 // was, nobody tells whose it is, and all that came share it by their bytes.
 func (r *Receiver) accountAll(shared *stream.Meter) {
+	r.sortAll(shared, r.counted())
+}
+
+// counted reads what the kernel has counted as copied, and reports whether that is more than before.
+func (r *Receiver) counted() bool {
 	p := &r.proof
-	counted := false
-	if p.counts {
-		_, counter := r.z.Copies()
-		counted = counter != p.seen
-		p.owed += counter - p.seen
-		p.seen = counter
+	if !p.counts {
+		return false
 	}
+	_, counter := r.z.Copies()
+	more := counter != p.seen
+	p.owed += counter - p.seen
+	p.seen = counter
+	return more
+}
+
+// sortAll sorts what was taken by what the kernel has counted.
+func (r *Receiver) sortAll(shared *stream.Meter, counted bool) {
+	p := &r.proof
 	fresh := false
 	for _, m := range r.members {
 		if m.got > 0 && !m.came {

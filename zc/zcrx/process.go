@@ -70,8 +70,8 @@ const (
 	endsAfter = 5 * time.Second
 )
 
-// startProcess starts a process that joins the queue.
-func (r *Receiver) startProcess() (err error) {
+// startProcess starts a process that joins queue number queue of an interface.
+func (r *Receiver) startProcess(dev string, queue int) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socketpair", err)
@@ -88,8 +88,8 @@ func (r *Receiver) startProcess() (err error) {
 	}
 	s, o := r.share, r.opt
 	o.NIC.Rings = nil
-	return p.ask(&words{Mode: r.mode, Share: s.z, Rings: s.n, Options: o, Ring: r.ringOf(), Dev: r.queue.Dev.Name,
-		Queue: r.queue.ID, AreaSize: int(s.area.Size)}, s.z.FD, s.z.RegionFD, s.areaFD, s.memFD)
+	return p.ask(&words{Mode: r.mode, Share: s.z, Rings: s.n, Options: o, Ring: r.ringOf(), Dev: dev,
+		Queue: queue, AreaSize: int(s.area.Size)}, s.z.FD, s.z.RegionFD, s.areaFD, s.memFD)
 }
 
 // ask says something and waits for the answer.

@@ -118,7 +118,7 @@ func (r *Receiver) join(s *share) (err error) {
 		return err
 	}
 	if r.opt.NIC.Rings.Processes {
-		return r.startProcess()
+		return r.startProcess(r.queue.Dev.Name, r.queue.ID)
 	}
 	if r.view, err = dmabuf.NewView(s.area.Memory, r.opt.Touch); err != nil {
 		return err
@@ -252,6 +252,9 @@ func (r *Receiver) claimsBefore() (before, all uint64) {
 
 // othersHold says what the other rings of the queue hold; "": nothing.
 func (r *Receiver) othersHold() string {
+	if r.share == nil {
+		return ""
+	}
 	var all []string
 	for i := range r.rings() {
 		if n := atomic.LoadUint64(r.share.board.of(i, ringHeld)); n > 0 && i != r.ringOf() {

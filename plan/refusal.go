@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -194,50 +195,44 @@ func (c *Cell) CheckRings() error {
 	n := c.NQueues() * c.NRings()
 	switch {
 	case c.RingsIn == RingsProcesses && c.NRings() == 1:
-		return c.refuse("rings_in", errors.New("the queue has one ring, in the receiver's own process: say how many "+
-			"share it (queue_rings)"))
+		return refuseRings("rings_in", c.RingsIn, errors.New("the queue has one ring, in the receiver's own process: "+
+			"say how many share it (queue_rings)"))
 	case c.NRings() > 1 && c.takesQueues() && n > c.NFlows():
-		return c.refuse("queue_rings", fmt.Errorf("%d queues of %d rings need %d flows, and there are %d: use more "+
-			"flows, fewer queues (queues), or fewer rings", c.NQueues(), c.NRings(), n, c.NFlows()))
-	case c.RingsIn == RingsProcesses:
-		if err := c.processesFit(); err != nil {
-			return err
-		}
-	}
-	return c.areaGrows()
-}
-
-// processesFit refuses what a ring of another process cannot have.
-func (c *Cell) processesFit() error {
-	no := func(what, fix string) error {
-		return c.refuse("rings_in", fmt.Errorf("%s: %s, or keep the rings in threads", what, fix))
-	}
-	switch {
+		return refuseRings("queue_rings", strconv.Itoa(c.QueueRings), fmt.Errorf("%d queues of %d rings need %d flows, "+
+			"and there are %d: use more flows, fewer queues (queues), or fewer rings",
+			c.NQueues(), c.NRings(), n, c.NFlows()))
+	case c.RingsIn != RingsProcesses:
 	case c.Area != "" && c.Area != dmabuf.Pages, c.RXBufLen > os.Getpagesize():
-		return no("processes share base pages, and no other memory", "use the area "+dmabuf.Pages+
+		return refuseProcesses("processes share base pages, and no other memory", "use the area "+dmabuf.Pages+
 			" and buffers of a page")
 	case c.RoundTrips():
-		return no("a ring of another process answers no requests", "use a send mode other than "+c.TX)
+		return refuseProcesses("a ring of another process answers no requests", "use another send mode")
 	case c.Turn != "" && c.Turn != NoTurns:
-		return no("a ring of another process takes no turns", "make the cell alone (turn: none)")
+		return refuseProcesses("a ring of another process takes no turns", "make the cell alone (turn: none)")
 	}
-	return nil
-}
-
-// areaGrows refuses memory that the kernel takes whole, and a beginning that is no less than all.
-func (c *Cell) areaGrows() error {
 	if c.AreaStart == 0 {
 		return nil
 	}
+	start := strconv.Itoa(c.AreaStart)
 	if p, _, err := dmabuf.Find(cmp.Or(c.Area, dmabuf.Pages)); err == nil && p.Pages == nil {
-		return c.refuse("area_start", fmt.Errorf("the kernel takes a dmabuf whole, so memory of kind %q cannot grow: "+
-			"use the area %s", c.Area, dmabuf.Pages))
+		return refuseRings("area_start", start, fmt.Errorf("the kernel takes a dmabuf whole, so memory of kind %q cannot "+
+			"grow: use the area %s", c.Area, dmabuf.Pages))
 	}
 	if c.AreaBytes != 0 && c.AreaStart >= c.AreaBytes {
-		return c.refuse("area_start", errors.New("the memory is not larger (area_bytes): use a smaller beginning, or "+
-			"leave it out"))
+		return refuseRings("area_start", start, errors.New("the memory is not larger (area_bytes): use a smaller "+
+			"beginning, or leave it out"))
 	}
 	return nil
+}
+
+// refuseRings is [Cell.refuse] for what is asked of every cell of a file, which must not be on the
+// heap for it.
+func refuseRings(option, value string, err error) error {
+	return &OptionError{Option: LookupOption(option), Value: value, Err: err}
+}
+
+func refuseProcesses(why, fix string) error {
+	return refuseRings("rings_in", RingsProcesses, fmt.Errorf("%s: %s, or keep the rings in threads", why, fix))
 }
 
 // CheckLossFree refuses to look for a rate of what is never lost, or is no rate of packets.

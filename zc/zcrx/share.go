@@ -84,7 +84,8 @@ func (b board) sum(what, before int) (n uint64) {
 
 // offer lets other rings join the queue.
 func (r *Receiver) offer() (err error) {
-	s := &share{n: r.opt.NIC.Rings.N, area: r.area, areaFD: -1, queue: r.queue}
+	s := &share{n: r.opt.NIC.Rings.N, area: r.area, areaFD: -1, memFD: -1, queue: r.queue}
+	s.z.FD = -1
 	r.share, r.opt.NIC.Rings.Owner = s, s
 	if s.mem, s.memFD, err = uring.NewSharedMemory(boardBytes); err != nil {
 		return err
@@ -93,8 +94,10 @@ func (r *Receiver) offer() (err error) {
 	if s.areaFD, err = r.area.fd, nil; r.opt.NIC.Rings.Processes && s.areaFD < 0 {
 		return fmt.Errorf("memory of kind %q cannot be shared with another process", r.area.kind)
 	}
-	s.z, err = r.z.Share()
-	return nicqueue.Unsupported(r.mode, err)
+	if s.z, err = r.z.Share(); err != nil {
+		return nicqueue.Unsupported(r.mode, err)
+	}
+	return nil
 }
 
 // withdraw waits until the other rings are gone, and lets nobody join any more.
@@ -105,7 +108,9 @@ func (s *share) withdraw() error {
 	s.joined.Wait()
 	err := s.mem.Close()
 	for _, fd := range []int{s.z.FD, s.memFD} {
-		err = errors.Join(err, unix.Close(fd))
+		if fd >= 0 {
+			err = errors.Join(err, unix.Close(fd))
+		}
 	}
 	return err
 }

@@ -23,8 +23,8 @@ func (c *Cell) NQueues() int {
 }
 
 // NThreads returns how many threads move the flows at an end: one per flow, except where the
-// receive mode takes queues over: there one for all flows of a queue's ring, which share its memory.
-// Flow n is moved by thread n mod NThreads.
+// receive mode takes queues over: there one for all flows of a queue's ring, which share its
+// memory. Flow n is moved by thread n mod NThreads.
 func (c *Cell) NThreads(role stream.Role) int {
 	if role == stream.RX && c.takesQueues() {
 		return min(c.NQueues()*c.NRings(), c.NFlows())

@@ -44,9 +44,10 @@ var rules = []rule{
 	{Name: "receive mode", Looks: "the list of modes", run: exists(stream.RX)},
 	{Name: "one kind", Looks: "what both modes carry", cell: oneKind},
 	{Name: "idle queues", Looks: "queues and flows", cell: queuesHaveFlows},
-	{Name: "rings", Looks: "rings and flows of a queue, and what memory grows", cell: func(c *Cell, _ []stream.Mode) error {
-		return c.CheckRings()
-	}},
+	{Name: "rings", Looks: "rings and flows of a queue, and what memory grows",
+		cell: func(c *Cell, _ []stream.Mode) error {
+			return c.CheckRings()
+		}},
 	{Name: "options", Looks: "each option's value, and whether it concerns a mode", cell: optionsFit},
 	{Name: "loss-free pace", Looks: "what may be lost", cell: func(c *Cell, _ []stream.Mode) error {
 		return c.CheckLossFree()
@@ -198,9 +199,10 @@ func (c *Cell) CheckRings() error {
 		return refuseRings("rings_in", c.RingsIn, errors.New("the queue has one ring, in the receiver's own process: "+
 			"say how many share it (queue_rings)"))
 	case c.NRings() > 1 && c.takesQueues() && n > c.NFlows():
-		return refuseRings("queue_rings", strconv.Itoa(c.QueueRings), fmt.Errorf("%d queues of %d rings need %d flows, "+
-			"and there are %d: use more flows, fewer queues (queues), or fewer rings",
-			c.NQueues(), c.NRings(), n, c.NFlows()))
+		return refuseRings("queue_rings", strconv.Itoa(c.QueueRings),
+			fmt.Errorf("%d queues of %d rings need %d flows, "+
+				"and there are %d: use more flows, fewer queues (queues), or fewer rings",
+				c.NQueues(), c.NRings(), n, c.NFlows()))
 	case c.RingsIn != RingsProcesses:
 	case c.Area != "" && c.Area != dmabuf.Pages, c.RXBufLen > os.Getpagesize():
 		return refuseProcesses("processes share base pages, and no other memory", "use the area "+dmabuf.Pages+
@@ -215,8 +217,9 @@ func (c *Cell) CheckRings() error {
 	}
 	start := strconv.Itoa(c.AreaStart)
 	if p, _, err := dmabuf.Find(cmp.Or(c.Area, dmabuf.Pages)); err == nil && p.Pages == nil {
-		return refuseRings("area_start", start, fmt.Errorf("the kernel takes a dmabuf whole, so memory of kind %q cannot "+
-			"grow: use the area %s", c.Area, dmabuf.Pages))
+		return refuseRings("area_start", start,
+			fmt.Errorf("the kernel takes a dmabuf whole, so memory of kind %q cannot "+
+				"grow: use the area %s", c.Area, dmabuf.Pages))
 	}
 	if c.AreaBytes != 0 && c.AreaStart >= c.AreaBytes {
 		return refuseRings("area_start", start, errors.New("the memory is not larger (area_bytes): use a smaller "+

@@ -12,8 +12,8 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-// What grew is a series from the window's start on, told once for a thread's flows; what grew within
-// the window is noted, and what grew before or after it is not.
+// What grew is a series from the window's start on, told once for a thread's flows; what grew
+// within the window is noted, and what grew before or after it is not.
 func TestCourses(t *testing.T) {
 	e := newEnd(several(wire.EndSpec{Role: stream.RX}, 2), stream.Mode{}, stream.Options{})
 	w := &worker{end: e, own: e.flows}

@@ -31,8 +31,8 @@ func TestPlacedTogether(t *testing.T) {
 	}
 }
 
-// Flows of a queue are spread over its rings, each of which is a thread; the first ring of a queue is
-// there before its others, and all of a queue know each other.
+// Flows of a queue are spread over its rings, each of which is a thread; the first ring of a queue
+// is there before its others, and all of a queue know each other.
 func TestSharesOfRings(t *testing.T) {
 	cell := plan.Cell{RX: "zcrx", Flows: 8, Queues: 2, QueueRings: 2, RingsIn: plan.RingsProcesses}
 	s := wire.EndSpec{Role: stream.RX, Cell: cell, Flows: onQueues(make([]wire.FlowSpec, 8), []int{6, 7})}

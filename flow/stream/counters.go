@@ -230,8 +230,8 @@ func (m *Meter) Show(w []uint64) {
 	}
 }
 
-// Mirror makes [Meter.Snapshot] read words that a meter of another process is shown in, which counts
-// in m's place.
+// Mirror makes [Meter.Snapshot] read words that a meter of another process is shown in, which
+// counts in m's place.
 func (m *Meter) Mirror(w []uint64) { m.mirror.Store(&w) }
 
 // Settle keeps what the words say that m mirrors, which may go then.

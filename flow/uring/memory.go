@@ -75,8 +75,8 @@ func NewMemory(size int, pages Pages) (*Memory, error) {
 	return m, nil
 }
 
-// NewSharedMemory makes memory as NewMemory does, of base pages, that other processes can map by its
-// descriptor, which the caller closes.
+// NewSharedMemory makes memory as NewMemory does, of base pages, that other processes can map by
+// its descriptor, which the caller closes.
 func NewSharedMemory(size int) (m *Memory, fd int, err error) {
 	if fd, err = unix.MemfdCreate("zcbench", unix.MFD_CLOEXEC); err != nil {
 		return nil, -1, mapError(err, size, PagesBase)

@@ -48,7 +48,8 @@ type ZcrxFeatures struct {
 	Stats    bool // the kernel counts what it copies, and tells events (7.2)
 }
 
-// ZcrxGrows is how many ZCRX_CTRL_* operations a kernel has that can give a queue more memory (7.3).
+// ZcrxGrows is how many ZCRX_CTRL_* operations a kernel has that can give a queue more memory
+// (7.3).
 const ZcrxGrows = zcrxCtrlAddArea + 1
 
 // QueryZcrx asks the kernel what its zero-copy receive can do, without a ring.

@@ -99,8 +99,8 @@ type Zcrx struct {
 	batch []zcrxRqe // what is yet to go there
 }
 
-// errToken is of a kernel that calls areas otherwise in completions than where buffers go back: none
-// does (zcrx_area_id_to_token of io_uring/zcrx.c), and so what comes goes back as it is.
+// errToken is of a kernel that calls areas otherwise in completions than where buffers go back:
+// none does (zcrx_area_id_to_token of io_uring/zcrx.c), and so what comes goes back as it is.
 var errToken = errors.New("uring: the kernel calls the area otherwise than its completions do")
 
 // zcrxArg is all that a registration points at, in memory that does not move.

@@ -69,8 +69,8 @@ func (z *Zcrx) Share() (ZcrxShare, error) {
 }
 
 // ImportZcrx joins an interface queue that another ring has registered; area is its memory as this
-// process sees it. The descriptors may be closed then. The ring needs what [Ring.NewZcrx] says, the caller CAP_NET_ADMIN. EINVAL:
-// before 6.19. EBADF: FD is no interface queue.
+// process sees it. The descriptors may be closed then. The ring needs what [Ring.NewZcrx] says, the
+// caller CAP_NET_ADMIN. EINVAL: before 6.19. EBADF: FD is no interface queue.
 func (r *Ring) ImportZcrx(s ZcrxShare, area []byte) (*Zcrx, error) {
 	if r.closed {
 		return nil, errClosed

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
@@ -113,12 +112,8 @@ func TestZcrxTailIsHeld(t *testing.T) {
 			t.Fatal("there was room for a batch")
 		}
 	}
-	begun := time.Now()
 	if z[0].Refill(0, 1) || z[0].Unposted() != refillBatch {
 		t.Errorf("%d wait", z[0].Unposted())
-	}
-	if d := time.Since(begun); d < patience {
-		t.Errorf("it waited %v", d)
 	}
 	*z[1].lock = 0
 	if !z[0].Refill(0, 1) || *z[0].tail != refillBatch || z[0].Unposted() != 1 {

@@ -229,7 +229,8 @@ func (r *Receiver) accountAll(shared *stream.Meter) {
 	r.sortAll(shared, r.counted())
 }
 
-// counted reads what the kernel has counted as copied, and reports whether that is more than before.
+// counted reads what the kernel has counted as copied, and reports whether that is more than
+// before.
 func (r *Receiver) counted() bool {
 	p := &r.proof
 	if !p.counts {

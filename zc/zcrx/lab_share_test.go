@@ -48,7 +48,8 @@ func TestLabRings(t *testing.T) {
 		claims, pids := 0.0, map[float64]bool{}
 		errs := labtest.Rings(t, share, rings(4), func(ring int, x labtest.Transfer, o labtest.Outcome) {
 			c := o.Counters
-			if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || c.ZeroCopyBytes != c.Bytes || o.Evidence.Uncounted != 0 {
+			if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || c.ZeroCopyBytes != c.Bytes ||
+				o.Evidence.Uncounted != 0 {
 				t.Errorf("ring %d: %+v; %s", ring, c, o.Evidence.Why)
 			}
 			if o.Figure("zcrx_ring") != float64(ring) || o.Figure("zcrx_ring_copied_bytes") != 0 ||
@@ -79,7 +80,8 @@ func TestLabRingsWrongQueue(t *testing.T) {
 		errs := labtest.Rings(t, share, all, func(ring int, x labtest.Transfer, o labtest.Outcome) {
 			c := o.Counters
 			if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 ||
-				ring == 1 && (c.CopiedBytes < c.Bytes/100*95 || !strings.Contains(o.Evidence.Why, "landed on queue 0")) ||
+				ring == 1 && (c.CopiedBytes < c.Bytes/100*95 || !strings.Contains(o.Evidence.Why,
+					"landed on queue 0")) ||
 				ring == 0 && c.CopiedBytes > c.Bytes/100*5 {
 				t.Errorf("ring %d: %+v; %s", ring, c, o.Evidence.Why)
 			}
@@ -148,7 +150,8 @@ func TestLabRingKilled(t *testing.T) {
 		}
 	}
 	all[0][0].Half = func() { labtest.KillProcesses(t, "zcbench-ring") }
-	errs := labtest.Rings(t, &stream.Rings{Processes: true}, all, func(ring int, x labtest.Transfer, o labtest.Outcome) {
+	errs := labtest.Rings(t, &stream.Rings{Processes: true}, all, func(ring int, x labtest.Transfer,
+		o labtest.Outcome) {
 		if ring != 0 {
 			t.Errorf("ring %d: %+v", ring, o.Counters)
 		}

@@ -64,6 +64,9 @@ func threadsText(c plan.Cell, role stream.Role, cpus []int) string {
 	case n < c.NFlows():
 		text = fmt.Sprintf("%d threads, one for each RX queue", n)
 	}
+	if k := c.NRings(); role == stream.RX && k > 1 {
+		text = fmt.Sprintf("%d threads, one for each of the %d rings of an RX queue", n, k)
+	}
 	cpus = slices.Compact(slices.Sorted(slices.Values(cpus)))
 	switch {
 	case cpus[0] == -1:

@@ -99,6 +99,11 @@ type Cell struct {
 	// found.
 	Flows  int `json:"flows,omitempty"`
 	Queues int `json:"queues,omitempty"`
+	// QueueRings is how many rings share each queue, each with a thread and flows of its own; 0:
+	// one. RingsIn says where they are but for the first, in [RingsThreads], "", or
+	// [RingsProcesses].
+	QueueRings int    `json:"queue_rings,omitempty"`
+	RingsIn    string `json:"rings_in,omitempty"`
 
 	// RX queue to take over, or to steer the flow to; nil: the last, or as found
 	Queue         *int   `json:"queue,omitempty"`
@@ -107,6 +112,7 @@ type Cell struct {
 	Area          string `json:"area,omitempty"`    // memory that the NIC writes into
 	TXArea        string `json:"tx_area,omitempty"` // memory that the sender's NIC reads from
 	AreaBytes     int    `json:"area_bytes,omitempty"`
+	AreaStart     int    `json:"area_start,omitempty"` // of AreaBytes: what the NIC has at first; 0: all
 	RefillEntries int    `json:"refill_entries,omitempty"`
 	CQEntries     int    `json:"cq_entries,omitempty"`
 	HoldBytes     int    `json:"hold_bytes,omitempty"`
@@ -130,6 +136,11 @@ const WrongQueue = "wrong-queue"
 // SteerPort is a [Cell].Steer: one rule sends all flows of the run's port into an RSS context over
 // its queues, by their hash, as servers have it.
 const SteerPort = "port"
+// Where the rings of a queue are ([Cell].RingsIn).
+const (
+	RingsThreads   = "threads"
+	RingsProcesses = "processes"
+)
 
 // AsIntended ends the reason of such a run that came out so.
 const AsIntended = ": as intended by this negative control"
@@ -165,6 +176,9 @@ func (c *Cell) TGLayout() string { return cmp.Or(c.TGCPULayout, c.CPULayout) }
 
 // NFlows returns the number of flows of the cell.
 func (c *Cell) NFlows() int { return max(c.Flows, 1) }
+
+// NRings returns how many rings share each RX queue that the receive mode takes over.
+func (c *Cell) NRings() int { return max(c.QueueRings, 1) }
 
 // Steers reports whether the flows are to arrive on RX queues that the receive mode does not take
 // over.

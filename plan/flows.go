@@ -23,10 +23,11 @@ func (c *Cell) NQueues() int {
 }
 
 // NThreads returns how many threads move the flows at an end: one per flow, except where the
-// receive mode takes queues over: there one for all flows of a queue, which share its memory.
+// receive mode takes queues over: there one for all flows of a queue's ring, which share its
+// memory. Flow n is moved by thread n mod NThreads.
 func (c *Cell) NThreads(role stream.Role) int {
 	if role == stream.RX && c.takesQueues() {
-		return min(c.NQueues(), c.NFlows())
+		return min(c.NQueues()*c.NRings(), c.NFlows())
 	}
 	return c.NFlows()
 }
@@ -57,7 +58,7 @@ func SpareCPUs(role stream.Role, cpus []int, cells ...Cell) error {
 // OneFlow reduces the cell to one flow, the baseline for how well c scales. Steered flows stay
 // steered. The result has no id.
 func (c Cell) OneFlow() Cell {
-	c.ID, c.Flows, c.Queues = "", 0, min(c.Queues, 1)
+	c.ID, c.Flows, c.Queues, c.QueueRings, c.RingsIn = "", 0, min(c.Queues, 1), 0, ""
 	if c.takesQueues() {
 		c.Queues = 0 // one, whether that was said or not
 	}

@@ -19,6 +19,8 @@ func TestThreadsOfFlows(t *testing.T) {
 		{Cell{RX: "zcrx", Flows: 4}, 4, 4}, {Cell{RX: "zcrx"}, 1, 1},
 		{Cell{RX: "zcrx", Flows: 4, Queues: 2}, 2, 4}, {Cell{RX: "devmem", Flows: 4, Queues: 1}, 1, 4},
 		{Cell{RX: "zcrx-nodev", Flows: 4, Queues: 1}, 4, 4},
+		{Cell{RX: "zcrx", Flows: 8, Queues: 2, QueueRings: 2}, 4, 8},
+		{Cell{RX: "zcrx", Flows: 3, Queues: 1, QueueRings: 4}, 3, 3},
 	} {
 		if rx, tx := x.cell.NThreads(stream.RX), x.cell.NThreads(stream.TX); rx != x.rx || tx != x.tx {
 			t.Errorf("%+v: %d and %d threads", x.cell, rx, tx)

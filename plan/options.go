@@ -254,6 +254,16 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: fmt.Sprintf("RX queues in 1..%d, at most as many as flows", stream.MaxFlows),
 		value: count(func(c *Cell) *int { return &c.Queues }, 1, stream.MaxFlows)},
+	{Name: "queue_rings", Places: true, Type: "int",
+		Help: "io_uring rings that share each RX queue, its memory and its refill ring, each with a thread and " +
+			"flows of its own (6.19; default: 1)", Kind: OfPath, Role: stream.RX, concerns: ringsQueues,
+		Takes: fmt.Sprintf("rings in 1..%d, at most as many as a queue has flows", stream.MaxRings),
+		value: number(func(c *Cell) *int { return &c.QueueRings }, within(1, stream.MaxRings), orOne)},
+	{Name: "rings_in", Places: true, Type: "string",
+		Help: "where the rings that share a queue are, but for the first: " + strings.Join(ringsIn, " or ") +
+			" (default: threads)", Kind: OfPath, Role: stream.RX, concerns: ringsQueues,
+		Takes: strings.Join(ringsIn, " or "), Words: ringsIn,
+		value: oneOf(func(c *Cell) *string { return &c.RingsIn }, ringsIn...)},
 	{Name: "steer_queue", Since: 3, Places: true, Type: "int",
 		Help: "negative control: steer the flow to this RX queue instead; must be reported as copied", Kind: OfPath,
 		Role: stream.RX, concerns: stream.Mode.TakesQueue,
@@ -282,6 +292,11 @@ var Options = []Option{
 		Help: "size of the memory for payload; 0: 64M, for devmem four times the NIC's ring plus --hold", Kind: OfPath,
 		Role: stream.RX, concerns: has(stream.UsesNICQueue),
 		Takes: "bytes of memory for payload", value: size(func(c *Cell) *int { return &c.AreaBytes }, 0,
+			stream.MaxAreaBytes)},
+	{Name: "area_start", Column: "area_start_bytes", Type: "bytes",
+		Help: "how much of the memory for payload the NIC gets at first; when it finds no buffer it gets as much " +
+			"again, up to --area-size (7.3; default: all)", Kind: OfPath, Role: stream.RX, concerns: ringsPayload,
+		Takes: "bytes of memory for payload; 0: all", value: size(func(c *Cell) *int { return &c.AreaStart }, 0,
 			stream.MaxAreaBytes)},
 	{Name: "refill_entries", Plenty: More, Since: 3, Type: "int",
 		Help: "entries of the refill ring, which returns buffers; 0: one per buffer", Kind: OfPath, Role: stream.RX,
@@ -357,6 +372,7 @@ var (
 	onOffWords  = []string{"on", "off"}
 	layouts     = []string{"1cpu", "2cpu"}
 	touches     = []string{"none", "read", "verify"}
+	ringsIn     = []string{RingsThreads, RingsProcesses}
 	packetSizes = []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"}
 )
 
@@ -367,6 +383,7 @@ func leavesHeaders(m stream.Mode) bool   { return !m.Has(stream.SplitsHeaders) }
 func attachesXDP(m stream.Mode) bool     { return m.Has(stream.XDP) || m.Has(stream.AFXDP) }
 func ofFrames(m stream.Mode) bool        { return m.Kind == stream.Frame }
 func byTCP(m stream.Mode) bool           { return m.Kind == stream.Stream }
+func ringsQueues(m stream.Mode) bool     { return ringsPayload(m) && m.TakesQueue() }
 func ringsPayload(m stream.Mode) bool    { return m.Has(stream.UsesNICQueue) && !m.Has(stream.DMABuf) }
 
 // has looks for traits of a mode.

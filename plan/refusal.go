@@ -3,10 +3,13 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +45,10 @@ var rules = []rule{
 	{Name: "one kind", Looks: "what both modes carry", cell: oneKind},
 	{Name: "idle queues", Looks: "queues and flows", cell: queuesHaveFlows},
 	{Name: "steering", Looks: "how flows get to queues", cell: steersOneWay},
+	{Name: "rings", Looks: "rings and flows of a queue, and what memory grows",
+		cell: func(c *Cell, _ []stream.Mode) error {
+			return c.CheckRings()
+		}},
 	{Name: "options", Looks: "each option's value, and whether it concerns a mode", cell: optionsFit},
 	{Name: "loss-free pace", Looks: "what may be lost", cell: func(c *Cell, _ []stream.Mode) error {
 		return c.CheckLossFree()
@@ -198,6 +205,54 @@ func optionsFit(c *Cell, all []stream.Mode) error {
 		}
 	}
 	return nil
+}
+
+// CheckRings refuses rings without a flow, what a ring of another process cannot have, and memory
+// that cannot grow.
+func (c *Cell) CheckRings() error {
+	n := c.NQueues() * c.NRings()
+	switch {
+	case c.RingsIn == RingsProcesses && c.NRings() == 1:
+		return refuseRings("rings_in", c.RingsIn, errors.New("the queue has one ring, in the receiver's own process: "+
+			"say how many share it (queue_rings)"))
+	case c.NRings() > 1 && c.takesQueues() && n > c.NFlows():
+		return refuseRings("queue_rings", strconv.Itoa(c.QueueRings),
+			fmt.Errorf("%d queues of %d rings need %d flows, "+
+				"and there are %d: use more flows, fewer queues (queues), or fewer rings",
+				c.NQueues(), c.NRings(), n, c.NFlows()))
+	case c.RingsIn != RingsProcesses:
+	case c.Area != "" && c.Area != dmabuf.Pages, c.RXBufLen > os.Getpagesize():
+		return refuseProcesses("processes share base pages, and no other memory", "use the area "+dmabuf.Pages+
+			" and buffers of a page")
+	case c.RoundTrips():
+		return refuseProcesses("a ring of another process answers no requests", "use another send mode")
+	case c.Turn != "" && c.Turn != NoTurns:
+		return refuseProcesses("a ring of another process takes no turns", "make the cell alone (turn: none)")
+	}
+	if c.AreaStart == 0 {
+		return nil
+	}
+	start := strconv.Itoa(c.AreaStart)
+	if p, _, err := dmabuf.Find(cmp.Or(c.Area, dmabuf.Pages)); err == nil && p.Pages == nil {
+		return refuseRings("area_start", start,
+			fmt.Errorf("the kernel takes a dmabuf whole, so memory of kind %q cannot "+
+				"grow: use the area %s", c.Area, dmabuf.Pages))
+	}
+	if c.AreaBytes != 0 && c.AreaStart >= c.AreaBytes {
+		return refuseRings("area_start", start, errors.New("the memory is not larger (area_bytes): use a smaller "+
+			"beginning, or leave it out"))
+	}
+	return nil
+}
+
+// refuseRings is [Cell.refuse] for what is asked of every cell of a file, which must not be on the
+// heap for it.
+func refuseRings(option, value string, err error) error {
+	return &OptionError{Option: LookupOption(option), Value: value, Err: err}
+}
+
+func refuseProcesses(why, fix string) error {
+	return refuseRings("rings_in", RingsProcesses, fmt.Errorf("%s: %s, or keep the rings in threads", why, fix))
 }
 
 // CheckLossFree refuses to look for a rate of what is never lost, or is no rate of packets.

@@ -28,6 +28,40 @@ func TestCheckLossFree(t *testing.T) {
 	}
 }
 
+// Each ring has a flow, and what a process or the kernel cannot do is said before anything is run.
+func TestCheckRings(t *testing.T) {
+	two := Cell{RX: "zcrx", TX: "tcp", Flows: 4, Queues: 2, QueueRings: 2}
+	for name, x := range map[string]struct {
+		change func(*Cell)
+		want   string
+	}{
+		"two rings":     {func(*Cell) {}, ""},
+		"processes":     {func(c *Cell) { c.RingsIn = RingsProcesses }, ""},
+		"too few flows": {func(c *Cell) { c.Flows = 3 }, "2 queues of 2 rings need 4 flows, and there are 3"},
+		"one flow":      {func(c *Cell) { c.Flows, c.Queues = 1, 0 }, "1 queues of 2 rings need 2 flows"},
+		"no rings":      {func(c *Cell) { c.QueueRings, c.RingsIn = 0, RingsProcesses }, "queue_rings"},
+		"threads":       {func(c *Cell) { c.QueueRings, c.RingsIn = 0, RingsThreads }, ""},
+		"huge":          {func(c *Cell) { c.RingsIn, c.Area = RingsProcesses, "huge" }, "processes share base pages"},
+		"long": {func(c *Cell) { c.RingsIn, c.RXBufLen = RingsProcesses, 64<<10 },
+			"processes share base pages"},
+		"rr":            {func(c *Cell) { c.RingsIn, c.TX = RingsProcesses, "rr" }, "answers no requests"},
+		"turns":         {func(c *Cell) { c.RingsIn, c.Turn = RingsProcesses, "240ms" }, "takes no turns"},
+		"devmem":        {func(c *Cell) { c.RX = "devmem" }, "queue_rings"},
+		"grows":         {func(c *Cell) { c.AreaStart, c.AreaBytes = 4<<20, 8<<20 }, ""},
+		"does not grow": {func(c *Cell) { c.AreaStart, c.AreaBytes = 8<<20, 8<<20 }, "is not larger"},
+		"dmabuf":        {func(c *Cell) { c.AreaStart, c.Area = 4<<20, "udmabuf" }, "a dmabuf whole"},
+	} {
+		c := two
+		x.change(&c)
+		if err := c.Check(); (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if c := two; c.OneFlow().QueueRings != 0 {
+		t.Errorf("one flow: %+v", c.OneFlow())
+	}
+}
+
 // Frames have one flow, and payloads that a page holds.
 func TestCheckFrames(t *testing.T) {
 	for _, x := range []struct {

@@ -49,12 +49,16 @@ func parseTurn(s string) (string, error) {
 	return d.String(), nil
 }
 
-// Alone reports whether the cell is made alone where others take turns.
-func (c *Cell) Alone() bool { return c.Turn == NoTurns }
+// Alone reports whether the cell is made alone where others take turns: because that was asked for,
+// or because a ring of it is in another process, which takes none.
+func (c *Cell) Alone() bool { return c.Turn == NoTurns || c.RingsIn == RingsProcesses }
 
 // TurnLength returns how long a turn of the cell is where others have turns of that length; 0: it
 // takes none.
 func (c *Cell) TurnLength(usual time.Duration) time.Duration {
+	if c.Alone() {
+		return 0
+	}
 	if c.Turn == "" || usual == 0 {
 		return usual
 	}

@@ -217,6 +217,10 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"objects", "", "receiver: objects that became whole in the steady window; their times are " +
 		"delivery_p50_us to delivery_p999_us, from when each was due"},
 	columnDoc{"objects_late", "", "of these, those that were not whole when the next of their flow was due"},
+	columnDoc{"queue_rings", "", "requested: io_uring rings that share each RX queue; empty = one"},
+	columnDoc{"rings_in", "", "requested: where these are, but for the first: threads or processes; empty = threads"},
+	columnDoc{"area_start_bytes", "bytes",
+		"requested: how much of the memory for payload the NIC has at first; empty = all"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

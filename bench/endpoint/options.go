@@ -56,7 +56,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 		o.NIC.Queue = c.Queue
 	}
 	if p.Has(stream.UsesNICQueue) {
-		o.NIC = stream.NICQueue{Queue: c.Queue, Area: c.Area, AreaBytes: c.AreaBytes,
+		o.NIC = stream.NICQueue{Queue: c.Queue, Area: c.Area, AreaBytes: c.AreaBytes, AreaStart: c.AreaStart,
 			BufLen:        c.RXBufLen,
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
 	}

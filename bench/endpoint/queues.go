@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
@@ -66,27 +67,42 @@ func onQueues(flows []wire.FlowSpec, ids []int) []wire.FlowSpec {
 	return flows
 }
 
-// shares groups the flows by thread: one each, but where the path takes a queue over all of that
-// queue's, which share its memory.
-func (e *End) shares() (all [][]*flow) {
-	of := map[int]int{} // queue -> index in all
-	for _, f := range e.flows {
-		shared := e.spec.Role == stream.RX && e.path.TakesQueue() && f.Queue != nil && len(e.flows) > 1
-		if i, ok := of[queueOf(f)]; shared && ok {
-			all[i] = append(all[i], f)
-			continue
-		}
-		if shared {
-			of[queueOf(f)] = len(all)
-		}
-		all = append(all, []*flow{f})
-	}
-	return all
-}
+// seat is a ring of an RX queue.
+type seat struct{ queue, ring int }
 
 func queueOf(f *flow) int {
 	if f.Queue == nil {
 		return -1
 	}
 	return *f.Queue
+}
+
+// shares groups the flows by thread: one each, but where the path takes a queue over all of that
+// queue's, which share its memory, or of several rings of the queue, each ring's. A queue's first
+// ring comes before its others.
+func (e *End) shares() (all [][]*flow) {
+	of := map[seat]int{} // index in all
+	rings, flows := map[int]*stream.Rings{}, map[int]int{}
+	for _, f := range e.flows {
+		if e.spec.Role != stream.RX || !e.path.TakesQueue() || f.Queue == nil || len(e.flows) == 1 {
+			all = append(all, []*flow{f})
+			continue
+		}
+		q := *f.Queue
+		at := seat{q, flows[q] % e.spec.Cell.NRings()}
+		flows[q]++
+		if i, ok := of[at]; ok {
+			all[i] = append(all[i], f)
+			continue
+		}
+		of[at] = len(all)
+		all = append(all, []*flow{f})
+		if n := e.spec.Cell.NRings(); n > 1 {
+			if rings[q] == nil {
+				rings[q] = &stream.Rings{N: n, Processes: e.spec.Cell.RingsIn == plan.RingsProcesses}
+			}
+			f.opts.NIC.Rings, f.opts.NIC.Ring = rings[q], at.ring
+		}
+	}
+	return all
 }

@@ -3,12 +3,16 @@
 package endpoint
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // All ends that have turns want the same of the interface, whichever queues are theirs: queue by
@@ -24,6 +28,39 @@ func TestPlacedTogether(t *testing.T) {
 				t.Errorf("%d flows: queues %v, want %v", flows, w.Queues, want)
 			}
 		}
+	}
+}
+
+// Flows of a queue are spread over its rings, each of which is a thread; the first ring of a queue
+// is there before its others, and all of a queue know each other.
+func TestSharesOfRings(t *testing.T) {
+	cell := plan.Cell{RX: "zcrx", Flows: 8, Queues: 2, QueueRings: 2, RingsIn: plan.RingsProcesses}
+	s := wire.EndSpec{Role: stream.RX, Cell: cell, Flows: onQueues(make([]wire.FlowSpec, 8), []int{6, 7})}
+	mode, err := modes.Find(stream.RX, "zcrx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEnd(s, mode, stream.Options{})
+	var got []string
+	for _, own := range e.shares() {
+		nic, flows := own[0].opts.NIC, []int{}
+		for _, f := range own {
+			flows = append(flows, f.N)
+		}
+		got = append(got, fmt.Sprintf("queue %d ring %d of %d: %d", *nic.Queue, nic.Ring, nic.Rings.N, flows))
+		if other := e.flows[own[0].N%2].opts.NIC.Rings; nic.Rings != other || !other.Processes {
+			t.Errorf("flow %d: %p, %+v", own[0].N, nic.Rings, other)
+		}
+		for _, f := range own {
+			if f.N%cell.NThreads(stream.RX) != own[0].N { // so CPUs are given to threads
+				t.Errorf("flow %d is in the thread of %d", f.N, own[0].N)
+			}
+		}
+	}
+	want := []string{"queue 6 ring 0 of 2: [0 4]", "queue 7 ring 0 of 2: [1 5]", "queue 6 ring 1 of 2: [2 6]",
+		"queue 7 ring 1 of 2: [3 7]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -285,6 +285,7 @@ func (r *run) host() results.Host {
 	}
 	r.turns.between(&r.from, &r.to)
 	h.Series = append(h.Series, r.turns.series(r.from.atNs)...)
+	h.Series = append(h.Series, r.courses()...)
 	rows, change := counter.Delta(r.from.host, r.to.host)
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), r.ofInterface(&h, rows, change.Idle),
 		r.turns.metrics(), h.Metrics)

@@ -76,7 +76,8 @@ type Meter struct {
 	c Counters // others load them atomically; its Calls are those that could not sleep
 	_ [64]byte
 
-	read atomic.Pointer[func()] // brings c up to date; nil: it is
+	read   atomic.Pointer[func()]   // brings c up to date; nil: it is
+	mirror atomic.Pointer[[]uint64] // words of another process that counts; nil: c counts
 
 	arrivals *Arrivals    // of a flow that is timed
 	trips    *Trips       // of a sender of requests
@@ -228,6 +229,29 @@ func (m *Meter) ReadBy(read func()) {
 	m.read.Store(&read)
 }
 
+// MeterWords is how many words a meter that is shown to another process takes.
+const MeterWords = 32
+
+// Show writes the counters to words that another process reads: see [Meter.Mirror].
+func (m *Meter) Show(w []uint64) {
+	for i, n := range m.c.all() {
+		store(&w[i], *n)
+	}
+}
+
+// Mirror makes [Meter.Snapshot] read words that a meter of another process is shown in, which
+// counts in m's place.
+func (m *Meter) Mirror(w []uint64) { m.mirror.Store(&w) }
+
+// Settle keeps what the words say that m mirrors, which may go then.
+func (m *Meter) Settle() {
+	w := m.mirror.Load()
+	for i, n := range m.c.all() {
+		store(n, atomic.LoadUint64(&(*w)[i]))
+	}
+	m.mirror.Store(nil)
+}
+
 // Snapshot reads all counters. They are read one after another, so two of
 // them may lie one call apart.
 func (m *Meter) Snapshot() (c Counters) {
@@ -235,7 +259,11 @@ func (m *Meter) Snapshot() (c Counters) {
 		(*read)()
 	}
 	to := c.all()
+	w := m.mirror.Load()
 	for i, n := range m.c.all() {
+		if w != nil {
+			n = &(*w)[i]
+		}
 		*to[i] = atomic.LoadUint64(n)
 	}
 	c.Calls += c.Waits

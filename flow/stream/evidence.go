@@ -16,6 +16,9 @@ type Evidence struct {
 	// counted once for all of them.
 	Together []Figure
 
+	// Courses are figures that changed while the flow went on; of a [Group] those of all its flows.
+	Courses []Course
+
 	// Device says which device has the payload's memory, beginning with its PCI address, and
 	// DeviceBytes how much that is; "": none, it is the host's.
 	Device      string
@@ -67,6 +70,13 @@ type Figure struct {
 	Name  string
 	Unit  string // "bytes", or "1" for a plain number
 	Value float64
+}
+
+// Course is a figure over time: it has had a value since a time of CLOCK_MONOTONIC.
+type Course struct {
+	Name, Unit string
+	AtNs       []int64
+	V          []float64
 }
 
 // Helped is a receive path for which kernel threads of its own work, once it is attached: none of

@@ -28,6 +28,10 @@ func (f *Flow) End() {
 	atomic.StoreInt64(&f.endNs, t.Nano())
 }
 
+// EndedAt notes that the sender had ended the flow at a time of CLOCK_MONOTONIC, as a process says
+// that moves it.
+func (f *Flow) EndedAt(ns int64) { atomic.StoreInt64(&f.endNs, ns) }
+
 // EndNs returns when End was called, CLOCK_MONOTONIC in nanoseconds; 0: it was not. Any thread may
 // ask.
 func (f *Flow) EndNs() int64 { return atomic.LoadInt64(&f.endNs) }

@@ -23,7 +23,8 @@ type NICQueue struct {
 	Area string `json:"area,omitempty"`
 	// of memory for payload; 0: DefaultAreaBytes, of devmem by the size of the ring
 	AreaBytes int `json:"area_bytes,omitempty"`
-	BufLen    int `json:"buf_len,omitempty"` // bytes of one of its buffers, a power of two; 0: a page
+	AreaStart int `json:"area_start,omitempty"` // of them, what the NIC has at first; 0: all
+	BufLen    int `json:"buf_len,omitempty"`    // bytes of one of its buffers, a power of two; 0: a page
 	// of the ring by which buffers go back; 0: as many as there are buffers
 	RefillEntries int `json:"refill_entries,omitempty"`
 	CQEntries     int `json:"cq_entries,omitempty"` // of the completion queue; 0: DefaultZCCQEntries
@@ -32,6 +33,9 @@ type NICQueue struct {
 	// of devmem: fragments that are gathered before they go back; 1: after every read; 0:
 	// DefaultTokenBatch
 	TokenBatch int `json:"token_batch,omitempty"`
+
+	Rings *Rings `json:"-"` // that share the queue; nil: it has one
+	Ring  int    `json:"-"` // the path's own, from 0
 }
 
 // Shared is what several paths of an end have in common: the first that needs it makes it, and the

@@ -125,7 +125,7 @@ func TestGiveBack(t *testing.T) {
 			const start = 1<<32 - 1 // positions run over
 			var head, tail uint32 = start, start + c.filled
 			r := &Ring{cq: completionQueue{cqes: make([]CQE, 16), mask: 7, shift: 1, wide: true, next: start}}
-			z := &Zcrx{ring: r, token: 5 << zcrxAreaShift, head: &head, tail: &tail, rqes: make([]zcrxRqe, 4),
+			z := &Zcrx{ring: r, head: &head, tail: &tail, rqes: make([]zcrxRqe, 4),
 				next: tail}
 			d := drain{r: r, at: start, cur: start, end: start + uint32(len(c.pieces))}
 			for i, p := range c.pieces {
@@ -141,7 +141,7 @@ func TestGiveBack(t *testing.T) {
 			}
 			for i := range c.want {
 				e := z.rqes[(tail+uint32(i))&3]
-				if e.off != 5<<zcrxAreaShift|uint64(i)<<12 || e.len != 100 {
+				if e.off != 9<<zcrxAreaShift|uint64(i)<<12 || e.len != 100 {
 					t.Errorf("entry %d: %x, %d bytes", i, e.off, e.len)
 				}
 			}

@@ -75,6 +75,40 @@ func NewMemory(size int, pages Pages) (*Memory, error) {
 	return m, nil
 }
 
+// NewSharedMemory makes memory as NewMemory does, of base pages, that other processes can map by
+// its descriptor, which the caller closes.
+func NewSharedMemory(size int) (m *Memory, fd int, err error) {
+	if fd, err = unix.MemfdCreate("zcbench", unix.MFD_CLOEXEC); err != nil {
+		return nil, -1, mapError(err, size, PagesBase)
+	}
+	if err = unix.Ftruncate(fd, int64(roundUp(size, unix.Getpagesize()))); err == nil {
+		err = remedy.Room(remedy.Mmap, fmt.Sprintf("mmap of %d bytes", size), remedy.On{Bytes: int64(size)})
+	}
+	if err == nil {
+		m, err = MapShared(fd, size)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, -1, err
+	}
+	return m, fd, nil
+}
+
+// MapShared maps memory of [NewSharedMemory].
+func MapShared(fd, size int) (*Memory, error) {
+	b, err := unix.Mmap(fd, 0, roundUp(size, unix.Getpagesize()), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return nil, mapError(err, size, PagesBase)
+	}
+	return &Memory{mapping: b, bytes: b[:size:size]}, nil
+}
+
+// Words are the memory as numbers that several threads or processes write atomically.
+func (m *Memory) Words() []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(m.bytes))), len(m.bytes)/8)
+}
+
 // alignHuge moves bytes to a huge page boundary, asks for huge pages and
 // touches each page: populating at mmap would have come before the advice.
 func (m *Memory) alignHuge(size int) {

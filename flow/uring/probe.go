@@ -69,6 +69,8 @@ type Features struct {
 	ZcrxNoDevice      Feature // without a NIC: all payload copied
 	ZcrxFlush         Feature // the refill ring can be emptied without a NIC
 	ZcrxStats         Feature // the kernel counts what it copies
+	ZcrxImport        Feature // several rings can share a queue
+	ZcrxAddArea       Feature // a queue can get more memory
 }
 
 // List returns all features, in the order to print them.
@@ -78,6 +80,7 @@ func (f *Features) List() []*Feature {
 		&f.RecvMultishot,
 		&f.RecvBundle, &f.IncrementalBuf, &f.SendZC, &f.SendZCReport, &f.RegisteredBuffers, &f.BusyPoll, &f.Resize,
 		&f.Zcrx, &f.ZcrxNoDevice, &f.ZcrxFlush, &f.ZcrxStats,
+		&f.ZcrxImport, &f.ZcrxAddArea,
 	}
 }
 
@@ -119,11 +122,17 @@ var probes = []struct {
 	{func(f *Features) *Feature { return &f.Resize }, "IORING_REGISTER_RESIZE_RINGS", "6.13", tryResize},
 	{func(f *Features) *Feature { return &f.Zcrx }, "IORING_REGISTER_ZCRX_IFQ", "6.15", tryZcrx},
 	{func(f *Features) *Feature { return &f.ZcrxNoDevice }, "ZCRX_REG_NODEV", "7.1",
-		func() error { return tryNoDevice(false, false) }},
+		func() error { return tryNoDevice(ZcrxOptions{}, "", nil) }},
 	{func(f *Features) *Feature { return &f.ZcrxFlush }, "ZCRX_CTRL_FLUSH_RQ", "6.19",
-		func() error { return tryNoDevice(true, false) }},
+		func() error { return tryNoDevice(ZcrxOptions{}, withoutNIC("6.19"), (*Zcrx).Flush) }},
 	{func(f *Features) *Feature { return &f.ZcrxStats }, "ZCRX_EVENT_DESC_FLAG_STATS", "7.2",
-		func() error { return tryNoDevice(false, true) }},
+		func() error { return tryNoDevice(ZcrxOptions{Stats: true}, "use Linux 7.2 or later", nil) }},
+	{func(f *Features) *Feature { return &f.ZcrxImport }, "ZCRX_REG_IMPORT", "6.19",
+		func() error { return tryNoDevice(ZcrxOptions{Shared: true}, withoutNIC("6.19"), tryImport) }},
+	{func(f *Features) *Feature { return &f.ZcrxAddArea }, "ZCRX_CTRL_ADD_AREA", "7.3",
+		func() error {
+			return tryNoDevice(ZcrxOptions{Start: unix.Getpagesize()}, "use Linux 7.3 or later", tryGrow)
+		}},
 }
 
 // Probe attempts each feature, a few milliseconds in all, and leaves nothing

@@ -95,19 +95,18 @@ func TestNotWithoutNIC(t *testing.T) {
 	refused := &fault.Error{Op: "register zcrx interface queue", Err: unix.EINVAL,
 		How: "header split is off: use Linux 7.1 or later (ZCRX_REG_NODEV)"}
 	for _, x := range []struct {
-		flush, stats bool
-		want         string
-	}{{true, false, "use Linux 6.19 or later; whether"}, {false, true, "use Linux 7.2 or later"},
-		{false, false, refused.How}} {
+		older, want string
+	}{{withoutNIC("6.19"), "use Linux 6.19 or later; whether"}, {"use Linux 7.2 or later", "use Linux 7.2 or later"},
+		{"", refused.How}} {
 		var f Feature
-		f.judge(notWithoutNIC(refused, x.flush, x.stats))
+		f.judge(notWithoutNIC(refused, x.older))
 		if !strings.HasPrefix(f.Fix, x.want) || f.Errno != unix.EINVAL ||
 			f.Reason != "register zcrx interface queue: invalid argument" {
 			t.Errorf("%+v: %+v", x, f)
 		}
 	}
 	denied := &fault.Error{Op: "register", Err: unix.EPERM, How: "run as root"}
-	if err := notWithoutNIC(denied, true, false); fault.Fix(err) != "run as root" {
+	if err := notWithoutNIC(denied, withoutNIC("6.19")); fault.Fix(err) != "run as root" {
 		t.Errorf("%v", err)
 	}
 }

@@ -48,6 +48,10 @@ type ZcrxFeatures struct {
 	Stats    bool // the kernel counts what it copies, and tells events (7.2)
 }
 
+// ZcrxGrows is how many ZCRX_CTRL_* operations a kernel has that can give a queue more memory
+// (7.3).
+const ZcrxGrows = zcrxCtrlAddArea + 1
+
 // QueryZcrx asks the kernel what its zero-copy receive can do, without a ring.
 func QueryZcrx() ZcrxFeatures {
 	var q zcrxQuery

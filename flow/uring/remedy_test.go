@@ -102,6 +102,18 @@ var asked = map[remedy.Call][]struct {
 	}}},
 	remedy.ZcrxArm: {{unix.SYS_IO_URING_REGISTER, "arm a zcrx event",
 		func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).ArmEvent(0) }}},
+	remedy.ZcrxAddArea: {{unix.SYS_IO_URING_REGISTER, "add an area", grow}},
+	remedy.ZcrxImport:  {{unix.SYS_IO_URING_REGISTER, "import the zcrx", imported}},
+}
+
+func grow(r *Ring, m *Memory) error {
+	_, err := (&Zcrx{ring: r, area: m.Bytes(), start: unix.Getpagesize(), size: unix.Getpagesize()}).Grow()
+	return err
+}
+
+func imported(r *Ring, m *Memory) error {
+	_, err := r.ImportZcrx(ZcrxShare{FD: -1, region: m}, m.Bytes())
+	return err
 }
 
 func registered(o ZcrxOptions) func(*Ring, *Memory) error {

@@ -3,6 +3,7 @@
 package uring
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -49,12 +50,17 @@ type ZcrxOptions struct {
 	NoDevice bool
 
 	Area ZcrxArea
+	// Start is how much of the area the NIC gets at first, from its beginning; 0: all. [Zcrx.Grow]
+	// gives it more.
+	Start int
 	// BufLen is the buffers' size in bytes, a power of two of at least a page; 0
 	// is a page and asks nothing of the driver. Else 7.0.
 	BufLen int
 	// RefillEntries is the size of the ring by which buffers go back, rounded up
 	// to a power of two, at most 32768 or with Options.Clamp lowered to it.
 	RefillEntries int
+	// Shared lets other rings join, here and in other processes: see [Zcrx.Share].
+	Shared bool
 
 	// Stats asks the kernel to count what it copies: see Zcrx.Copies (7.2).
 	Stats bool
@@ -71,19 +77,31 @@ type Zcrx struct {
 	ring   *Ring
 	id     uint32
 	area   []byte // as this process sees it
-	size   int
-	token  uint64
+	size   int    // of what the NIC has of it
+	start  int    // of that, what it had at first
 	bufLen int
 
-	region *Memory // of the refill ring, which the kernel shares
-	head   *uint32
-	tail   *uint32
-	rqes   []zcrxRqe
-	seen   uint32 // what *head was when the ring last seemed full
-	next   uint32 // one past the last entry written; ahead of *tail until Publish
-	stats  *zcrxStats
-	flush  zcrxCtrl // argument of Flush
+	region   *Memory // of the refill ring, which the kernel shares
+	regionFD int     // it as a file, where other processes can join; -1: they cannot
+	statsOff int
+	joined   bool // another ring registered the queue
+	borrowed bool // region is that ring's
+	head     *uint32
+	tail     *uint32
+	rqes     []zcrxRqe
+	seen     uint32 // what *head was when the ring last seemed full
+	next     uint32 // one past the last entry written; ahead of *tail until Publish
+	stats    *zcrxStats
+	flush    zcrxCtrl // argument of Flush
+
+	// Where several rings share the queue: they take turns at the refill ring's tail.
+	lock  *uint32   // 0: nobody is at it
+	batch []zcrxRqe // what is yet to go there
 }
+
+// errToken is of a kernel that calls areas otherwise in completions than where buffers go back:
+// none does (zcrx_area_id_to_token of io_uring/zcrx.c), and so what comes goes back as it is.
+var errToken = errors.New("uring: the kernel calls the area otherwise than its completions do")
 
 // zcrxArg is all that a registration points at, in memory that does not move.
 type zcrxArg struct {
@@ -123,7 +141,11 @@ func (r *Ring) newZcrx(o ZcrxOptions) (*Zcrx, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	z := &Zcrx{ring: r, area: o.Area.Bytes, size: o.Area.size()}
+	z := &Zcrx{ring: r, area: o.Area.Bytes, size: o.Area.size(), regionFD: -1}
+	if o.Start > 0 {
+		z.size = o.Start
+	}
+	z.start = z.size
 	if err := z.open(o); err != nil {
 		return nil, errors.Join(err, z.unmap())
 	}
@@ -140,6 +162,11 @@ func (o ZcrxOptions) check() error {
 			unix.Getpagesize())
 	case o.Area.size()%max(o.BufLen, unix.Getpagesize()) != 0:
 		return fmt.Errorf("uring: zcrx area of %d bytes is not a multiple of the buffer size", o.Area.size())
+	case o.Start < 0 || o.Start > o.Area.size() || o.Start%max(o.BufLen, unix.Getpagesize()) != 0:
+		return fmt.Errorf("uring: zcrx area of %d bytes that starts with %d: must be a multiple of the buffer size",
+			o.Area.size(), o.Start)
+	case o.Start > 0 && o.Area.DMABuf:
+		return errors.New("uring: zcrx area that starts smaller: the kernel takes a dmabuf whole")
 	case o.RefillEntries < 1 || o.RefillEntries > 1<<30:
 		return fmt.Errorf("uring: refill ring of %d entries: must be 1 to %d", o.RefillEntries, maxRefillEntries)
 	}
@@ -149,8 +176,8 @@ func (o ZcrxOptions) check() error {
 // open maps the refill ring's memory and registers.
 func (z *Zcrx) open(o ZcrxOptions) (err error) {
 	entries := 1 << bits.Len(uint(o.RefillEntries-1))
-	statsOff := refillHeader + min(entries, maxRefillEntries)*int(unsafe.Sizeof(zcrxRqe{}))
-	if z.region, err = NewMemory(statsOff+unix.Getpagesize(), PagesBase); err != nil {
+	z.statsOff = refillHeader + min(entries, maxRefillEntries)*int(unsafe.Sizeof(zcrxRqe{}))
+	if err = z.makeRegion(z.statsOff+unix.Getpagesize(), o.Shared); err != nil {
 		return err
 	}
 	mem, err := NewMemory(int(unsafe.Sizeof(zcrxArg{})), PagesBase)
@@ -159,23 +186,34 @@ func (z *Zcrx) open(o ZcrxOptions) (err error) {
 	}
 	defer mem.Close()
 	arg := (*zcrxArg)(unsafe.Pointer(&mem.bytes[0]))
-	o.fill(arg, z.region, entries, statsOff)
+	o.fill(arg, z.region, entries, z.statsOff)
 	if _, errno := z.ring.register(registerZcrxIfq, unsafe.Pointer(&arg.reg), 1); errno != 0 {
 		return o.explain(z.ring, errno)
 	}
-	base := unsafe.Pointer(&z.region.bytes[0])
-	z.id, z.token, z.bufLen = arg.reg.zcrxID, arg.area.token, int(arg.reg.rxBufLen)
+	if arg.area.token != 0 {
+		return errToken
+	}
+	z.id, z.bufLen = arg.reg.zcrxID, int(arg.reg.rxBufLen)
 	if z.bufLen == 0 { // a kernel that knows only pages
 		z.bufLen = unix.Getpagesize()
 	}
-	z.head = (*uint32)(unsafe.Add(base, arg.reg.offsets.head))
-	z.tail = (*uint32)(unsafe.Add(base, arg.reg.offsets.tail))
-	z.rqes = unsafe.Slice((*zcrxRqe)(unsafe.Add(base, arg.reg.offsets.rqes)), arg.reg.rqEntries)
-	z.next, z.seen = atomic.LoadUint32(z.tail), atomic.LoadUint32(z.head)
-	if o.Stats {
-		z.stats = (*zcrxStats)(unsafe.Add(base, statsOff))
-	}
+	z.find(arg.reg.offsets, arg.reg.rqEntries, o.Stats, o.Shared)
 	return nil
+}
+
+// find finds the refill ring in its memory, and what lies behind it.
+func (z *Zcrx) find(at zcrxOffsets, entries uint32, stats, shared bool) {
+	base := unsafe.Pointer(&z.region.bytes[0])
+	z.head, z.tail = (*uint32)(unsafe.Add(base, at.head)), (*uint32)(unsafe.Add(base, at.tail))
+	z.rqes = unsafe.Slice((*zcrxRqe)(unsafe.Add(base, at.rqes)), entries)
+	z.next, z.seen = atomic.LoadUint32(z.tail), atomic.LoadUint32(z.head)
+	if stats {
+		z.stats = (*zcrxStats)(unsafe.Add(base, z.statsOff))
+	}
+	if shared {
+		z.lock = (*uint32)(unsafe.Add(base, z.statsOff+lockBehind))
+		z.batch = make([]zcrxRqe, 0, refillBatch)
+	}
 }
 
 // fill writes the registration; addresses in it are those of mapped memory.
@@ -183,7 +221,7 @@ func (o ZcrxOptions) fill(a *zcrxArg, region *Memory, entries, statsOff int) {
 	at := func(p unsafe.Pointer) uint64 { return uint64(uintptr(p)) }
 	a.region = regionDesc{userAddr: address(region.bytes), size: uint64(roundUp(len(region.bytes), unix.Getpagesize())),
 		flags: memRegionUser}
-	a.area = zcrxAreaReg{len: uint64(o.Area.size())}
+	a.area = zcrxAreaReg{len: uint64(cmp.Or(o.Start, o.Area.size()))}
 	if o.Area.DMABuf {
 		a.area.flags, a.area.dmabufFD = zcrxAreaDMABuf, uint32(o.Area.FD)
 	} else {
@@ -231,12 +269,17 @@ func (z *Zcrx) ID() uint32 { return z.id }
 // BufLen returns the size of the area's buffers in bytes.
 func (z *Zcrx) BufLen() int { return z.bufLen }
 
-// Buffers returns how many buffers the area has.
+// Buffers returns how many buffers the NIC has of the area.
 func (z *Zcrx) Buffers() int { return z.size / z.bufLen }
 
 // Where returns where in the area the payload of a completion of SQE.RecvZC begins: extra is its
 // second half.
-func (z *Zcrx) Where(extra *[2]uint64) uint64 { return extra[0] &^ zcrxAreaMask }
+func (z *Zcrx) Where(extra *[2]uint64) uint64 {
+	if n := extra[0] >> zcrxAreaShift; n > 0 { // what was added when it had grown n-1 times
+		return extra[0]&^zcrxAreaMask + uint64(z.start)<<(n-1)
+	}
+	return extra[0]
+}
 
 // Bytes returns the payload that a completion of SQE.RecvZC brought, in place: extra is its second
 // half. The bytes are the application's until they are refilled.
@@ -249,8 +292,16 @@ func (z *Zcrx) Bytes(c *CQE, extra *[2]uint64) []byte {
 // unmap frees the refill ring's memory, which the kernel pins as long as it
 // needs it.
 func (z *Zcrx) unmap() error {
-	z.head, z.tail, z.rqes, z.stats = nil, nil, nil, nil
-	return z.region.Close()
+	z.head, z.tail, z.rqes, z.stats, z.lock, z.batch = nil, nil, nil, nil, nil, nil
+	if z.borrowed {
+		return nil
+	}
+	err := z.region.Close()
+	if z.regionFD >= 0 {
+		err = errors.Join(err, unix.Close(z.regionFD))
+	}
+	z.regionFD = -1
+	return err
 }
 
 // Counts reports whether the kernel counts what it copies.

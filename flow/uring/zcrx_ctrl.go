@@ -25,14 +25,14 @@ func (z *Zcrx) Export() (fd int, err error) {
 	if err := z.ctrl(remedy.ZcrxExport, "export the zcrx interface queue", c); err != nil {
 		return -1, err
 	}
-	return int(c.arg[0]), nil
+	return int(uint32(c.arg[0])), nil
 }
 
 // ArmEvent lets an event that was told be told again (ZCRX_CTRL_ARM_EVENT, 7.2).
 // It fails with EINVAL when it was not told since.
 func (z *Zcrx) ArmEvent(e ZcrxEvent) error {
 	c := &zcrxCtrl{op: zcrxCtrlArmEvent}
-	c.arg[0] = uint32(e)
+	c.arg[0] = uint64(e)
 	return z.ctrl(remedy.ZcrxArm, "arm a zcrx event", c)
 }
 

@@ -36,8 +36,10 @@ func tryZcrx() error {
 }
 
 // tryNoDevice registers a small interface queue that belongs to no NIC, which is
-// all of zero-copy receive that can be tried without one.
-func tryNoDevice(flush, stats bool) error {
+// all of zero-copy receive that can be tried without one, and does something with it. Where the
+// kernel refuses that registration, older is the advice: what was to be tried may be there all the
+// same. "": the registration's own.
+func tryNoDevice(o ZcrxOptions, older string, then func(*Zcrx) error) error {
 	if err := tryZcrx(); err != nil {
 		return err
 	}
@@ -51,32 +53,51 @@ func tryNoDevice(flush, stats bool) error {
 		return err
 	}
 	defer m.Close()
-	z, err := r.NewZcrx(ZcrxOptions{NoDevice: true, Area: ZcrxArea{Bytes: m.Bytes()}, RefillEntries: 16, Stats: stats})
+	o.NoDevice, o.Area, o.RefillEntries = true, ZcrxArea{Bytes: m.Bytes()}, 16
+	z, err := r.NewZcrx(o)
 	if err != nil {
-		return notWithoutNIC(err, flush, stats)
+		return notWithoutNIC(err, older)
 	}
-	if !flush {
+	if then == nil {
 		return nil
 	}
-	return z.Flush()
+	return then(z)
 }
 
-// notWithoutNIC corrects the advice where a kernel refused a registration without a NIC: what was
-// to be tried by it may be there without such registrations.
-func notWithoutNIC(err error, flush, stats bool) error {
-	e := (*fault.Error)(nil)
-	if !errors.As(err, &e) || !errors.Is(e.Err, unix.EINVAL) && !errors.Is(e.Err, unix.EOPNOTSUPP) {
+// tryImport lets a second ring join the queue.
+func tryImport(z *Zcrx) error {
+	s, err := z.Share()
+	if err != nil {
 		return err
 	}
-	how := e.How
-	switch {
-	case flush:
-		how = "use Linux 6.19 or later; whether it is there can be tried without a NIC from Linux 7.1 on " +
-			"(ZCRX_REG_NODEV)"
-	case stats:
-		how = "use Linux 7.2 or later"
+	defer unix.Close(s.FD)
+	r, err := New(zcrxRing)
+	if err != nil {
+		return err
 	}
-	return &fault.Error{Op: e.Op, Err: e.Err, Ack: e.Ack, How: how}
+	_, err = r.ImportZcrx(s, z.area)
+	return errors.Join(err, r.Close())
+}
+
+// tryGrow gives the queue a second page.
+func tryGrow(z *Zcrx) error {
+	_, err := z.Grow()
+	return err
+}
+
+// withoutNIC is the advice where what a release has could not be tried.
+func withoutNIC(release string) string {
+	return "use Linux " + release + " or later; whether it is there can be tried without a NIC from Linux 7.1 on " +
+		"(ZCRX_REG_NODEV)"
+}
+
+// notWithoutNIC corrects the advice where a kernel refused a registration without a NIC.
+func notWithoutNIC(err error, older string) error {
+	e := (*fault.Error)(nil)
+	if older == "" || !errors.As(err, &e) || !errors.Is(e.Err, unix.EINVAL) && !errors.Is(e.Err, unix.EOPNOTSUPP) {
+		return err
+	}
+	return &fault.Error{Op: e.Op, Err: e.Err, Ack: e.Ack, How: older}
 }
 
 func tryBusyPoll() error {

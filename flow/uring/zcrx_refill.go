@@ -16,6 +16,9 @@ import (
 // after Publish. It reports false, and does nothing, when the ring is full: each
 // piece must go back once, for a buffer is free when all of its pieces are.
 func (z *Zcrx) Refill(extra uint64, n uint32) bool {
+	if z.lock != nil {
+		return z.put(zcrxRqe{off: extra, len: n})
+	}
 	if z.next-z.seen >= uint32(len(z.rqes)) {
 		// The kernel may have taken some since; its line is not to be touched for each.
 		if z.seen = atomic.LoadUint32(z.head); z.next-z.seen >= uint32(len(z.rqes)) {
@@ -23,7 +26,7 @@ func (z *Zcrx) Refill(extra uint64, n uint32) bool {
 		}
 	}
 	e := &z.rqes[z.next&uint32(len(z.rqes)-1)]
-	e.off = extra&^zcrxAreaMask | z.token
+	e.off = extra
 	e.len, e.pad = n, 0
 	z.next++
 	return true
@@ -41,10 +44,14 @@ func (z *Zcrx) GiveBack(d *drain, user uint64) (pieces int, bytes uint64) {
 	if !q.wide || q.mixed || q.batch != nil || len(z.rqes) == 0 {
 		return 0, 0
 	}
+	if !z.enter() {
+		return 0, 0
+	}
+	defer z.leave()
 	z.seen = atomic.LoadUint32(z.head)
 	at, next := d.at, z.next
 	last := at + min(d.end-at, uint32(len(z.rqes))-(next-z.seen))
-	cqes, rqes, token := unsafe.Pointer(unsafe.SliceData(q.cqes)), z.rqes, z.token
+	cqes, rqes := unsafe.Pointer(unsafe.SliceData(q.cqes)), z.rqes
 	mask := uint32(len(rqes) - 1)
 	for at != last {
 		c := (*[4]uint64)(unsafe.Add(cqes, uintptr(at&q.mask)<<5)) // user data, flags and result, offset
@@ -52,7 +59,7 @@ func (z *Zcrx) GiveBack(d *drain, user uint64) (pieces int, bytes uint64) {
 		if c[0] != user || flags&cqeMore == 0 || n <= 0 {
 			break
 		}
-		rqes[next&mask] = zcrxRqe{off: c[2]&^zcrxAreaMask | token, len: uint32(n)}
+		rqes[next&mask] = zcrxRqe{off: c[2], len: uint32(n)}
 		bytes += uint64(n)
 		at++
 		next++
@@ -63,10 +70,19 @@ func (z *Zcrx) GiveBack(d *drain, user uint64) (pieces int, bytes uint64) {
 }
 
 // Publish shows the kernel what was refilled.
-func (z *Zcrx) Publish() { atomic.StoreUint32(z.tail, z.next) }
+func (z *Zcrx) Publish() {
+	if z.lock != nil {
+		z.post()
+		return
+	}
+	atomic.StoreUint32(z.tail, z.next)
+}
 
 // RefillSpace returns how many pieces Refill can take now.
 func (z *Zcrx) RefillSpace() int {
+	if z.lock != nil {
+		return len(z.rqes) - int(atomic.LoadUint32(z.tail)-atomic.LoadUint32(z.head)) - len(z.batch)
+	}
 	return len(z.rqes) - int(z.next-atomic.LoadUint32(z.head))
 }
 

@@ -22,7 +22,8 @@ const (
 	zcrxAreaMask   = 1<<64 - 1<<zcrxAreaShift // IORING_ZCRX_AREA_MASK
 	zcrxAreaDMABuf = 1                        // IORING_ZCRX_AREA_DMABUF, 6.16
 
-	zcrxRegNoDev = 2 // ZCRX_REG_NODEV, 7.1
+	zcrxRegImport = 1 // ZCRX_REG_IMPORT, 6.19
+	zcrxRegNoDev  = 2 // ZCRX_REG_NODEV, 7.1
 
 	zcrxEventDescStats = 1 // ZCRX_EVENT_DESC_FLAG_STATS, 7.2
 
@@ -34,6 +35,7 @@ const (
 	zcrxCtrlFlushRQ  = 0 // 6.19
 	zcrxCtrlExport   = 1 // 6.19
 	zcrxCtrlArmEvent = 2 // 7.2
+	zcrxCtrlAddArea  = 3 // 7.3
 )
 
 // ZcrxEvent is a thing that happens to an interface queue: enum zcrx_event_type
@@ -117,13 +119,13 @@ type zcrxIfqReg struct {
 }
 
 // zcrxCtrl is struct zcrx_ctrl (6.19) with its union as words: word 0 is
-// zc_export.zcrx_fd or zc_arm_event.event_type.
+// zc_export.zcrx_fd or zc_arm_event.event_type, in its lower half, or zc_area.area_ptr.
 type zcrxCtrl struct {
 	_      structs.HostLayout
 	zcrxID uint32
 	op     uint32
 	resv   [2]uint64
-	arg    [12]uint32
+	arg    [6]uint64
 }
 
 // regionDesc is struct io_uring_region_desc (6.13).

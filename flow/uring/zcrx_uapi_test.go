@@ -62,6 +62,7 @@ func TestZcrxOffsets(t *testing.T) {
 		{"event_desc.stats_offset", unsafe.Offsetof(e.statsOffset), 16},
 		{"ctrl.op", unsafe.Offsetof(c.op), 4},
 		{"ctrl.zc_export", unsafe.Offsetof(c.arg), 24},
+		{"ctrl.zc_area.area_ptr", unsafe.Offsetof(c.arg), 24}, // of Linux 7.3
 		{"region_desc.flags", unsafe.Offsetof(g.flags), 16},
 		{"region_desc.mmap_offset", unsafe.Offsetof(g.mmapOffset), 24},
 		{"query_hdr.query_op", unsafe.Offsetof(q.op), 16},

@@ -19,6 +19,9 @@ const (
 	ZcrxFlush  Call = "io_uring_register: zcrx flush"
 	ZcrxExport Call = "io_uring_register: zcrx export"
 	ZcrxArm    Call = "io_uring_register: zcrx arm event"
+
+	ZcrxImport  Call = "io_uring_register: zcrx import"
+	ZcrxAddArea Call = "io_uring_register: zcrx add area"
 )
 
 const (
@@ -140,6 +143,7 @@ func zcrxControlRows() []Row {
 		{ZcrxFlush, "flushing the refill ring", "6.19", ""},
 		{ZcrxExport, "exporting a queue", "6.19", ""},
 		{ZcrxArm, "arming events", "7.2", ", or the event has not come since it was armed"},
+		{ZcrxAddArea, "areas that grow", "7.3", ", or the queue has 1024 areas, or others are dmabufs"},
 	} {
 		do := "use Linux " + x.kernel + " or later"
 		rows = append(rows,
@@ -150,5 +154,32 @@ func zcrxControlRows() []Row {
 			Row{Call: x.call, Errno: unix.ENXIO, Kernel: "io_uring/zcrx.c: io_zcrx_ctrl",
 				Cause: "the ring has no such interface queue"})
 	}
-	return rows
+	rows = append(rows, Row{Call: ZcrxAddArea, Errno: unix.ERANGE, Kernel: "io_uring/zcrx.c: __zcrx_create_area",
+		Cause: "the memory is not contiguous in pieces of BufLen",
+		Do:    "use a smaller --rx-buf-len, or memory in huge pages (--area huge)"},
+		Row{Call: ZcrxAddArea, Errno: unix.EFAULT, Kernel: "io_uring/zcrx.c: zcrx_ctrl_add_area",
+			Cause: "the area is not mapped memory"})
+	rows = append(rows, short(ZcrxAddArea, takes{locked: true, pinned: true},
+		"use a smaller area (--area-size)", "io_uring/zcrx.c: zcrx_ctrl_add_area")...)
+	return append(rows, zcrxImportRows()...)
+}
+
+// zcrxImportRows makes the rows of a ring that joins another's queue.
+func zcrxImportRows() []Row {
+	const kernel = "io_uring/zcrx.c: import_zcrx"
+	rows := need{call: ZcrxImport, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
+		kernel: zcrxRegister}.rows()
+	return append(rows,
+		Row{Call: ZcrxImport, Errno: unix.EEXIST, Kernel: "io_uring/register.c: __io_uring_register",
+			If: ringElsewhere, Cause: causeThread, Do: fixThread},
+		Row{Call: ZcrxImport, Errno: unix.EINVAL, Kernel: zcrxRegister + "; " + kernel,
+			Cause: "this kernel cannot let several rings share a queue, or the ring is of another kind",
+			Look:  "zcbench doctor", Do: "use Linux 6.19 or later; " + zcrxRing},
+		Row{Call: ZcrxImport, Errno: unix.EBADF, Kernel: kernel,
+			Cause: "the descriptor is not of an interface queue (ZCRX_CTRL_EXPORT)"},
+		Row{Call: ZcrxImport, Errno: unix.EFAULT, Kernel: zcrxRegister,
+			Cause: "this kernel cannot let several rings share a queue", Look: "zcbench doctor",
+			Do: "use Linux 6.19 or later"},
+		Row{Call: ZcrxImport, Errno: unix.ENOMEM, Kernel: kernel, Cause: "the kernel has no memory left",
+			Look: "free", Do: "free memory"})
 }

@@ -52,6 +52,10 @@ const MetricHelperCores = "cpumap_thread_cores"
 // device's PCI address.
 const MetricAreaDevice = "area_device_bytes"
 
+// MetricAreaBytes is how much memory for payload a NIC has, where that grows, and the series of
+// when it grew.
+const MetricAreaBytes = "area_bytes"
+
 // What is told of several flows beside each other, by their throughput at the receiver.
 const (
 	MetricJain       = "flows_jain"

@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/goccy/go-yaml/ast"
@@ -226,7 +227,9 @@ func (x *expansion) add(p product, known map[plan.CellKey]bool, used []bool) err
 	if c := plan.Unpaired(p.values("rx"), p.values("tx")); c != nil {
 		return at(p.node, "%v", c.Check())
 	}
-	for _, c := range p.cells(x.spec.All) {
+	var c plan.Cell // one, or else each would be on the heap
+	for _, cell := range p.cells(x.spec.All) {
+		c = cell
 		if !c.OneKind() {
 			if p.excludable {
 				continue // the product is of all modes of each kind
@@ -237,11 +240,18 @@ func (x *expansion) add(p product, known map[plan.CellKey]bool, used []bool) err
 			continue
 		}
 		if c.Queues > c.NFlows() {
-			wrong := c // or else each cell would be on the heap
-			return at(p.node, "flows and queues: %v; or leave the combination out (exclude)", wrong.Check())
+			return at(p.node, "flows and queues: %v; or leave the combination out (exclude)", c.Check())
 		}
 		if err := x.sharedQueues(p, c); err != nil {
 			return err
+		}
+		if err := c.CheckRings(); err != nil {
+			var of *plan.OptionError
+			node := p.node
+			if errors.As(err, &of) {
+				node = x.optionAt(p, of.Option.Name)
+			}
+			return at(node, "%v; or leave the combination out (exclude)", err)
 		}
 		if err := c.CheckLossFree(); err != nil {
 			return at(x.optionAt(p, "pace"), "%v; or leave the combination out (exclude)", err)

@@ -22,6 +22,7 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"burst": "4", "generator_cpus": "1-2",
 	"queue": "0", "steer_queue": "1", "steer": "port", "area": "huge", "area_bytes": "32M", "tx_area": "heap",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4",
+	"queue_rings": "1", "rings_in": "threads", "area_start": "4M",
 	"set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
 	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4",
 	"queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "fastopen": "true",
@@ -149,6 +150,19 @@ sut: {settings: {rx_ring: 512, channels: 4, max_idle_us: 0, stop_irqbalance: tru
 		if _, err := Parse("f", []byte(head+text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// A ring without a flow is refused with its place in the file.
+func TestRingsOfFlows(t *testing.T) {
+	const head = "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, queue_rings: [1, 4]}\nflows: 2\nqueues: 1\n"
+	if _, err := Parse("f", []byte(head)); err == nil || !strings.Contains(err.Error(), "f:2:") ||
+		!strings.Contains(err.Error(), "1 queues of 4 rings need 4 flows, and there are 2") {
+		t.Error(err)
+	}
+	s := mustParse(t, strings.Replace(head, "[1, 4]", "[1, 2]", 1))
+	if len(s.Cells) != 3 { // tcp has no rings
+		t.Errorf("%+v", s.Cells)
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 // were named for the receiving threads, nil if each has its own.
 func SharedQueues(c *plan.Cell, cpus []int) error {
 	flows, queues := c.NFlows(), c.NQueues()
-	if c.CPULayout != string(place.OneCPU) || queues == 0 || c.NThreads(stream.RX) < flows {
-		return nil // or one thread moves all flows of a queue
+	if c.CPULayout != string(place.OneCPU) || queues == 0 {
+		return nil
 	}
-	for n := queues; n < flows; n++ {
+	for n := queues; n < c.NThreads(stream.RX); n++ { // fewer threads: one moves all flows of a queue
 		why := "each has a thread on a CPU of its own"
 		if len(cpus) > 0 {
 			a, b := cpus[n%queues%len(cpus)], cpus[n%len(cpus)]

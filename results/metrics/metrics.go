@@ -98,6 +98,7 @@ var Sections = []measure.MetricSection{
 			counter.SamplerSeries,
 			counter.FlowSamplerSeries,
 			power.Series,
+			zcrx.Series,
 		)},
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -196,14 +197,55 @@ func Killed(t *testing.T, name, env string, rounds int, next Transfer) {
 	splits(t)
 	before := DeviceState(t)
 	for range rounds {
-		kill(t, name, env+"=1", 3)
-		o, err := In(RXNS, next.Receive)
-		if err != nil || o.Err != nil || o.Counters.ZeroCopyBytes != uint64(next.Bytes) {
-			t.Errorf("the flow after it: %v, %v, %+v", err, o.Err, o.Counters)
-		}
+		KilledAs(t, name, env+"=1", next)
 	}
 	if after := DeviceState(t); after != before {
 		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// KilledAs does what Killed does, once, with an environment variable NAME=VALUE.
+func KilledAs(t *testing.T, name, env string, next Transfer) {
+	t.Helper()
+	splits(t)
+	before := DeviceState(t)
+	kill(t, name, env, 3)
+	o, err := In(RXNS, next.Receive)
+	if err != nil || o.Err != nil || o.Counters.ZeroCopyBytes != uint64(next.Bytes) {
+		t.Errorf("the flow after it: %v, %v, %+v", err, o.Err, o.Counters)
+	}
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// Processes lists those that were started by a name.
+func Processes(t testing.TB, name string) (pids []int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range all {
+		if b, err := os.ReadFile(path); err == nil && strings.TrimRight(string(b), "\x00") == name {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// KillProcesses kills those that were started by a name: at least one.
+func KillProcesses(t testing.TB, name string) {
+	t.Helper()
+	pids := Processes(t, name)
+	if len(pids) == 0 {
+		t.Errorf("there is no process %s", name)
+	}
+	for _, pid := range pids {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -17,9 +17,11 @@ import (
 type member struct {
 	conn  *stream.Conn
 	touch *stream.Toucher
-	flow  *stream.Flow // of several
-	n     int          // its number
-	meter *stream.Meter
+
+	period int          // of its pattern
+	flow   *stream.Flow // of several
+	n      int          // its number
+	meter  *stream.Meter
 
 	got       int    // bytes of the walk over completions that goes on
 	again     bool   // its request is to be issued again
@@ -39,15 +41,28 @@ const userMember = 1 << 16
 // ReceiveAll takes payload of several flows of one queue: a request each, on one ring. Nothing is
 // allocated per completion.
 func (r *Receiver) ReceiveAll(flows []*stream.Flow) error {
+	defer r.endRing()
 	if err := r.begin(flows); err != nil {
 		return err
 	}
-	shared := &flows[0].Meter
+	return r.receiveAll()
+}
+
+// receiveAll moves the flows that were begun until all have ended.
+func (r *Receiver) receiveAll() error {
+	if r.process != nil {
+		return r.process.receive(r)
+	}
+	shared := r.members[0].meter
 	for !r.ended {
 		if err := r.enter(shared); err != nil {
 			return stream.ReceiveError(r.members[0].conn, "io_uring recv_zc", err)
 		}
 		bytes, err := r.takeAll(shared)
+		if err == nil {
+			err = r.growIfWanted()
+		}
+		r.onBoard()
 		if err != nil {
 			return err
 		}
@@ -70,6 +85,19 @@ func (r *Receiver) ReceiveAll(flows []*stream.Flow) error {
 
 // begin issues the requests.
 func (r *Receiver) begin(flows []*stream.Flow) error {
+	if err := r.group(flows); err != nil || r.process != nil {
+		return err
+	}
+	for i, m := range r.members {
+		if err := r.armMember(i); err != nil {
+			return stream.OfFlow(m.n, err)
+		}
+	}
+	return nil
+}
+
+// group makes the flows those of the receiver.
+func (r *Receiver) group(flows []*stream.Flow) error {
 	of := func(c *stream.Conn) int {
 		return slices.IndexFunc(r.members, func(m *member) bool { return m.conn == c })
 	}
@@ -80,9 +108,6 @@ func (r *Receiver) begin(flows []*stream.Flow) error {
 	for _, f := range flows {
 		i := of(f.Conn)
 		r.members[i].flow, r.members[i].n, r.members[i].meter = f, f.N, &f.Meter
-		if err := r.armMember(i); err != nil {
-			return stream.OfFlow(f.N, err)
-		}
 	}
 	return nil
 }
@@ -189,7 +214,9 @@ func (r *Receiver) judgeMember(m *member, cqe uring.CQE) error {
 	m.again = again
 	if r.ended {
 		m.ended = true
-		m.flow.End()
+		if m.flow.End(); m.elsewhere {
+			r.seenElsewhere(-1)
+		}
 		r.ended = !slices.ContainsFunc(r.members, func(m *member) bool { return !m.ended })
 	}
 	return nil
@@ -199,26 +226,38 @@ func (r *Receiver) judgeMember(m *member, cqe uring.CQE) error {
 // not of a flow: what it copied belongs to those flows that were seen on another queue. Where none
 // was, nobody tells whose it is, and all that came share it by their bytes.
 func (r *Receiver) accountAll(shared *stream.Meter) {
+	r.sortAll(shared, r.counted())
+}
+
+// counted reads what the kernel has counted as copied, and reports whether that is more than
+// before.
+func (r *Receiver) counted() bool {
 	p := &r.proof
-	counted := false
-	if p.counts {
-		_, counter := r.z.Copies()
-		counted = counter != p.seen
-		p.owed += counter - p.seen
-		p.seen = counter
+	if !p.counts {
+		return false
 	}
+	_, counter := r.z.Copies()
+	more := counter != p.seen
+	p.owed += counter - p.seen
+	p.seen = counter
+	return more
+}
+
+// sortAll sorts what was taken by what the kernel has counted.
+func (r *Receiver) sortAll(shared *stream.Meter, counted bool) {
+	p := &r.proof
 	fresh := false
 	for _, m := range r.members {
 		if m.got > 0 && !m.came {
 			m.came, fresh = true, true
 		}
 	}
-	if counted || fresh && p.watches() {
+	if counted || fresh && (p.watches() || r.share != nil) { // before another ring books what is its
 		r.lookAll(shared)
 	}
 	if p.counts {
 		// What is left when those that came elsewhere have ended is not theirs.
-		if r.shareOwed(true); !slices.ContainsFunc(r.members, func(m *member) bool { return m.elsewhere && !m.ended }) {
+		if r.shareOwed(true); !r.anyElsewhere() {
 			r.shareOwed(false)
 		}
 	}
@@ -240,11 +279,10 @@ func (r *Receiver) shareOwed(elsewhere bool) {
 			total += uint64(m.got)
 		}
 	}
-	owed := min(r.proof.owed, total)
+	owed := r.owed(total)
 	if owed == 0 {
 		return
 	}
-	r.proof.owed -= owed
 	r.turn++
 	upTo := uint64(0)
 	for i := range r.members {
@@ -253,6 +291,17 @@ func (r *Receiver) shareOwed(elsewhere bool) {
 			upTo += uint64(m.got)
 		}
 	}
+}
+
+// owed takes at most so many of the bytes that the kernel counted as copied, and that were not
+// taken before: of what several rings of the queue have not.
+func (r *Receiver) owed(most uint64) uint64 {
+	if r.share != nil {
+		return r.share.board.claim(r.proof.seen, most)
+	}
+	n := min(r.proof.owed, most)
+	r.proof.owed -= n
+	return n
 }
 
 // part computes the share in what that goes, of a whole, to the n which come after upTo others. It
@@ -298,7 +347,14 @@ func (r *Receiver) lookAll(shared *stream.Meter) {
 			continue
 		}
 		shared.Call()
+		was := m.elsewhere
 		m.elsewhere, m.seenOn = sees(m.conn.FD, r.queue)
+		switch {
+		case m.elsewhere && !was:
+			r.seenElsewhere(1)
+		case was && !m.elsewhere:
+			r.seenElsewhere(-1)
+		}
 		r.proof.elsewhere = r.proof.elsewhere || m.elsewhere
 	}
 }
@@ -308,6 +364,9 @@ func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 	i := slices.IndexFunc(r.members, func(m *member) bool { return m.conn == f.Conn })
 	if i < 0 {
 		return stream.Evidence{}
+	}
+	if r.process != nil {
+		return r.process.evidence(i)
 	}
 	r.fd = r.members[i].conn.FD
 	e := r.evidence(r.members[i])
@@ -343,12 +402,12 @@ func (r *Receiver) sharing() (notes []string) {
 // unseenOf computes a flow's share in what was copied without being counted, by the bytes that the
 // flow claims.
 func (r *Receiver) unseenOf(m *member) uint64 {
-	upTo := uint64(0)
+	upTo, all := r.claimsBefore()
 	for _, o := range r.members {
 		if o == m {
 			break
 		}
 		upTo += o.taken - o.copied
 	}
-	return part(r.pool.unseen, upTo, m.taken-m.copied, r.proof.taken-r.proof.copied)
+	return part(r.pool.unseen, upTo, m.taken-m.copied, all)
 }

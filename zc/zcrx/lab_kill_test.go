@@ -25,6 +25,10 @@ func TestKilledReceiver(t *testing.T) {
 		flows(1).Flow(t)
 		return
 	}
+	if os.Getenv(killEnv) == killRings {
+		flowingRings(t)
+		return
+	}
 	x := labtest.Transfer{Family: "ipv4", Bytes: 8 << 30, Touch: stream.TouchNone, Open: labtest.Opener(zcrx.New),
 		Begun: func(stream.Receiver) { fmt.Println("flowing") }}
 	_, err := labtest.In(labtest.RXNS, x.Receive)

@@ -110,7 +110,15 @@ func (r *Receiver) look(m *stream.Meter) {
 }
 
 // Evidence returns what was seen of the flow and its queue.
-func (r *Receiver) Evidence() stream.Evidence { return r.evidence(nil) }
+func (r *Receiver) Evidence() stream.Evidence {
+	if r.process != nil {
+		return r.process.evidence(0)
+	}
+	if r.share != nil && len(r.members) == 1 {
+		return r.evidence(r.members[0])
+	}
+	return r.evidence(nil)
+}
 
 // evidence gathers the evidence of the flow at r.fd: m, one of several; nil: it is alone.
 func (r *Receiver) evidence(m *member) stream.Evidence {
@@ -137,12 +145,12 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 			fmt.Sprintf("%d fragments were returned before --hold was reached: no more than %d can be held",
 				r.stats.early, held.Max))
 	}
-	var d *nic.Device
 	if r.queue != nil {
-		d = r.queue.Dev
 		r.testify(&e, figure, m)
 	}
-	e.Device, e.DeviceBytes = r.area.Where(d), r.area.Size
+	r.grew(&e, figure)
+	r.ofRing(figure)
+	e.Device, e.DeviceBytes = r.area.Where(r.whose()), r.area.Size
 	return e
 }
 
@@ -196,7 +204,10 @@ func (r *Receiver) sayWhy(e *stream.Evidence, copied uint64) {
 		return
 	}
 	of := ""
-	if r.grouped {
+	switch {
+	case r.share != nil:
+		of = fmt.Sprintf(" of its %d rings", r.rings())
+	case r.grouped:
 		of = fmt.Sprintf(" of its %d flows", len(r.members))
 	}
 	e.Why = fmt.Sprintf("the page pools of RX queue %d handed out buffers for at most %d bytes, so %d bytes%s "+
@@ -241,6 +252,9 @@ func (r *Receiver) admit(e *stream.Evidence, m *member) {
 // what is told of several flows adds up.
 func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit string, v float64), m *member) {
 	p := &r.pool
+	if r.share != nil && !p.looked {
+		r.lookAtPool()
+	}
 	if !p.looked {
 		p.looked = true
 		if p.buffers, p.known = r.queue.Buffers(); p.known {
@@ -259,6 +273,11 @@ func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit strin
 	figure("zcrx_pool_buffers", "1", float64(p.buffers))
 	figure("zcrx_uncounted_copied_bytes", "bytes", float64(e.Uncounted))
 }
+
+// Series describe what changes while a flow goes on.
+var Series = []measure.MetricDoc{{Names: measure.MetricAreaBytes, Units: "bytes",
+	Meaning: "memory for payload that the NIC has, where that grows: a row for its beginning, and one for each time " +
+		"that it grew"}}
 
 // Metrics describe what proves that nothing was copied, and what was.
 var Metrics = []measure.MetricDoc{
@@ -283,6 +302,14 @@ var Metrics = []measure.MetricDoc{
 	{Names: "zcrx_uncounted_copied_bytes",
 		Units: "bytes", Source: "data path, whole flow",
 		Meaning: "at least how much more was copied than the kernel counted"},
+	{Names: "zcrx_ring zcrx_ring_bytes zcrx_ring_copied_bytes zcrx_ring_process",
+		Units: "1 bytes bytes 1", Source: "data path, whole flow",
+		Meaning: "of a queue that several rings share: the flow's ring, what came by it, what of that was copied, " +
+			"and its process, where it has one of its own"},
+	{Names: "zcrx_growths zcrx_growing_us area_bytes",
+		Units: "1 us bytes", Source: "data path, whole flow",
+		Meaning: "how often the memory for payload grew, how long that took in all, and how much the NIC had at the " +
+			"end"},
 	{Names: "zcrx_flushes",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "times that the kernel was told to take buffers from the refill ring"},

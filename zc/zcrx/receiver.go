@@ -3,6 +3,7 @@
 package zcrx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -50,6 +51,11 @@ type Receiver struct {
 	fd    int
 	ended bool
 
+	share   *share     // what several rings of the queue have together; nil: it has one
+	process *process   // that has the ring; nil: this one
+	shown   [][]uint64 // of a ring's own process: where it shows the flows' meters; nil: nowhere
+	growth  growth
+
 	members []*member // the flows that were attached
 	grouped bool      // several are received
 	turn    int       // of them, whose share is rounded first
@@ -89,13 +95,19 @@ func NewNoDevice(opt stream.Options) (*Receiver, error) {
 
 // takeOver prepares the device, then memory and ring.
 func (r *Receiver) takeOver() (err error) {
+	if o := r.opt.NIC; o.Rings != nil && o.Ring > 0 {
+		return r.join(o.Rings.Owner.(*share))
+	}
 	if r.queue, err = nicqueue.Take(r.mode, r.opt.NIC); err != nil {
 		return err
 	}
 	if err := r.prepare(); err != nil {
 		return err
 	}
-	return r.queue.Bound(nic.ProviderIOUring)
+	if err := r.queue.Bound(nic.ProviderIOUring); err != nil || r.opt.NIC.Rings == nil {
+		return err
+	}
+	return r.offer()
 }
 
 // queryKernel says what zero-copy receive can do here; tests make it older.
@@ -112,13 +124,32 @@ func (r *Receiver) prepare() (err error) {
 			Err: errors.ErrUnsupported,
 			How: "leave out --rx-buf-len, or use Linux 7.0 or later"}
 	}
+	if q.AreaStart > 0 && features.Ctrl < uring.ZcrxGrows {
+		return &fault.Unsupported{Mode: r.mode, Op: "memory for payload that grows (ZCRX_CTRL_ADD_AREA)",
+			Err: errors.ErrUnsupported,
+			How: "leave out --area-start, or use Linux 7.3 or later"}
+	}
 	if err := r.makeArea(q); err != nil {
 		return nicqueue.NoMemory(r.mode, err)
 	}
-	cq := q.CQEntries
-	if cq == 0 {
-		cq = stream.DefaultZCCQEntries
+	if err := r.makeRing(); err != nil {
+		return err
 	}
+	o := r.registration(q, features)
+	if r.z, err = r.ring.NewZcrx(o); err != nil {
+		return r.explain(o, err)
+	}
+	if err := r.area.Stays(); err != nil {
+		return nicqueue.Unsupported(r.mode, err)
+	}
+	r.begins(features)
+	r.growth.note(r.z)
+	return nil
+}
+
+// makeRing makes the ring.
+func (r *Receiver) makeRing() (err error) {
+	cq := cmp.Or(r.opt.NIC.CQEntries, stream.DefaultZCCQEntries)
 	// One request is in flight; the completion queue is the one that matters.
 	r.ring, err = uring.NewBest(uring.Options{Engine: uring.Engine(r.opt.UringEngine), SQEntries: min(8, uint32(cq)),
 		CQEntries: uint32(cq), SingleIssuer: true, DeferTaskrun: true, SubmitAll: true,
@@ -132,25 +163,22 @@ func (r *Receiver) prepare() (err error) {
 	if err := r.ring.PollBusily(time.Duration(r.opt.Socket.BusyPollUs) * time.Microsecond); err != nil {
 		return &fault.Unsupported{Mode: r.mode, Op: "busy polling", Err: err, How: fault.Fix(err)}
 	}
-	o := r.registration(q, features)
-	if r.z, err = r.ring.NewZcrx(o); err != nil {
-		return r.explain(o, err)
-	}
-	if err := r.area.Stays(); err != nil {
-		return nicqueue.Unsupported(r.mode, err)
-	}
+	return nil
+}
+
+// begins makes what belongs to a ring that has its queue.
+func (r *Receiver) begins(features uring.ZcrxFeatures) {
 	r.flushes = features.Ctrl > 0
 	r.flushAt = min(r.z.RefillEntries(), r.z.Buffers()) / 2
 	r.held = new(held.Queue)
 	r.proof = proof{counts: r.z.Counts(), copiesAll: r.queue == nil}
-	return nil
 }
 
 // registration returns the options with which the queue is registered with the ring.
 func (r *Receiver) registration(q stream.NICQueue, features uring.ZcrxFeatures) uring.ZcrxOptions {
 	o := uring.ZcrxOptions{Area: r.area.registration(), BufLen: q.BufLen, RefillEntries: q.RefillEntries,
-		NoDevice: r.queue == nil,
-		Stats:    features.Stats, EventUser: userEvent}
+		NoDevice: r.queue == nil, Start: r.area.start, Shared: q.Rings != nil,
+		Stats: features.Stats, EventUser: userEvent}
 	if r.queue != nil {
 		o.IfIndex, o.Queue = r.queue.Dev.Index, r.queue.ID
 	}
@@ -165,15 +193,12 @@ func (r *Receiver) registration(q stream.NICQueue, features uring.ZcrxFeatures) 
 
 // makeArea makes the memory for payload.
 func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
-	var d *nic.Device
-	if r.queue != nil {
-		d = r.queue.Dev
-	}
-	size, err := areaBytes(q, d)
+	d := r.whose()
+	size, start, err := areaBytes(q, d)
 	if err != nil {
 		return err
 	}
-	a, err := newArea(q, size, d)
+	a, err := newArea(q, size, start, d)
 	if err != nil {
 		return err
 	}
@@ -189,7 +214,12 @@ func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
 func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	r.fd = c.FD
 	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
-	r.members = append(r.members, &member{conn: c, touch: r.touch})
+	r.members = append(r.members, &member{conn: c, touch: r.touch, period: int(h.PeriodBytes)})
+	if r.process != nil {
+		if err := r.process.attach(r.members[len(r.members)-1]); err != nil {
+			return err
+		}
+	}
 	if r.queue == nil {
 		return nil
 	}
@@ -199,6 +229,14 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 // Close frees the queue and restores the device, in reverse order.
 func (r *Receiver) Close() error {
 	var errs []error
+	owns := r.opt.NIC.Ring == 0
+	if owns {
+		errs = append(errs, r.share.withdraw())
+	}
+	if r.process != nil {
+		errs = append(errs, r.process.close())
+		r.process = nil
+	}
 	if r.ring != nil {
 		errs = append(errs, r.ring.Close())
 		r.ring, r.z = nil, nil
@@ -207,9 +245,12 @@ func (r *Receiver) Close() error {
 		errs = append(errs, r.queue.Release())
 		r.queue = nil
 	}
-	if r.area != nil {
+	if r.area != nil && owns {
 		errs = append(errs, r.area.Close())
-		r.area = nil
 	}
+	if r.share != nil && !owns {
+		r.share.joined.Done()
+	}
+	r.area, r.share = nil, nil
 	return errors.Join(errs...)
 }

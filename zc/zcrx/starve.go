@@ -4,6 +4,7 @@ package zcrx
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -18,6 +19,7 @@ import (
 type idle struct {
 	since time.Time
 	fails int    // times that the kernel told that the NIC found no buffer
+	alloc uint64 // the same, of all rings of the queue, when the time began
 	lost  uint64 // the queue's counters of that, when the time began
 	known bool   // the driver has such counters
 	told  bool   // the kernel told, and will not again before it is asked to
@@ -27,6 +29,9 @@ type idle struct {
 func (r *Receiver) beginIdle() {
 	r.idle.since, r.idle.fails = time.Now(), 0
 	r.idle.lost, r.idle.known = r.lost()
+	if r.share != nil {
+		r.idle.alloc = atomic.LoadUint64(&r.share.board[allocFails])
+	}
 }
 
 // lost counts how often the queue wanted for a buffer, by the driver's counters.
@@ -60,7 +65,10 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 		"bytes in all, of an area of %d buffers of %d bytes",
 		r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
 	how := "hold less (--hold), or give the NIC a larger area (--area-size)"
-	if r.held.Count() == 0 {
+	if others := r.othersHold(); others != "" {
+		op += "; " + others
+		how = "hold less in all rings (--hold), or give the NIC a larger area (--area-size)"
+	} else if r.held.Count() == 0 {
 		op += "; the rest is in the socket, behind packets that were lost"
 		how = "give the NIC a larger area (--area-size), or allow less data in flight (--rcvbuf)"
 	}
@@ -79,6 +87,9 @@ const spare = 64
 // and none is on its way back. A NIC that holds packets back until it has buffers
 // again counts nothing.
 func (r *Receiver) wanted() bool {
+	if r.share != nil && atomic.LoadUint64(&r.share.board[allocFails]) > r.idle.alloc {
+		return true
+	}
 	if now, _ := r.lost(); r.idle.fails > 0 || r.idle.known && now > r.idle.lost {
 		return true
 	}

@@ -3,6 +3,7 @@
 package zcrx
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -24,12 +25,18 @@ func (r *Receiver) arm() { r.ring.GetSQE().RecvZC(r.fd, r.z.ID(), userRecv) }
 // Receive takes payload until the sender ends the flow. Nothing is allocated per
 // completion.
 func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	if r.share != nil {
+		return r.receiveShared(c, m)
+	}
 	r.arm()
 	for !r.ended {
 		if err := r.enter(m); err != nil {
 			return stream.ReceiveError(c, "io_uring recv_zc", err)
 		}
 		bytes, err := r.take(c, m)
+		if err == nil {
+			err = r.growIfWanted()
+		}
 		if err != nil {
 			return err
 		}
@@ -143,6 +150,10 @@ func (r *Receiver) event(e uring.ZcrxEvent) {
 		r.stats.allocFails++
 		r.idle.told = true
 		r.idle.fails++
+		r.growth.wanted = true
+		if r.share != nil {
+			atomic.AddUint64(&r.share.board[allocFails], 1)
+		}
 	}
 }
 
@@ -157,6 +168,10 @@ func (r *Receiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (again 
 	case errno == unix.ENOMEM: // no buffer to copy to: some come back now
 		r.stats.noMemory++
 		m.Overflow()
+		if r.canGrow() {
+			r.growth.wanted = true
+			break
+		}
 		if err := r.copyStarved(); err != nil {
 			return false, err
 		}

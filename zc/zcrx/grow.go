@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+package zcrx
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/zc/nicqueue"
+	"golang.org/x/sys/unix"
+)
+
+// growth is how the memory that the NIC has grew (ZCRX_CTRL_ADD_AREA, 7.3).
+type growth struct {
+	wanted bool // somebody found no buffer since it grew
+	at     []int64
+	bytes  []float64 // that the NIC has had since then
+	took   time.Duration
+}
+
+// canGrow reports whether there is more to give to the NIC, and this ring may.
+func (r *Receiver) canGrow() bool {
+	return r.area.start > 0 && r.opt.NIC.Ring == 0 && r.z.Buffers()*r.z.BufLen() < int(r.area.Size)
+}
+
+// growIfWanted gives the NIC as much memory again as it has, if it found no buffer, or the kernel
+// none to copy to. Memory that cannot be had ends the flow: it was asked for.
+func (r *Receiver) growIfWanted() error {
+	if !r.growth.wanted {
+		return nil
+	}
+	r.growth.wanted = false
+	if !r.canGrow() {
+		return nil
+	}
+	begun := time.Now()
+	if _, err := r.z.Grow(); err != nil {
+		return nicqueue.NoMemory(r.mode, err)
+	}
+	r.growth.took += time.Since(begun)
+	r.growth.note(r.z)
+	if r.idle.told && r.canGrow() {
+		r.idle.told = false
+		_ = r.z.ArmEvent(uring.ZcrxAllocFail) // refused only when it is armed
+	}
+	return nil
+}
+
+// note writes down how much the NIC has from now on.
+func (g *growth) note(z *uring.Zcrx) {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail on Linux
+	g.at, g.bytes = append(g.at, t.Nano()), append(g.bytes, float64(z.Buffers()*z.BufLen()))
+}
+
+// grew adds to the evidence when the NIC's memory grew, and to how much.
+func (r *Receiver) grew(e *stream.Evidence, figure func(name, unit string, v float64)) {
+	if r.area.start == 0 || r.opt.NIC.Ring > 0 {
+		return
+	}
+	g := &r.growth
+	figure("zcrx_growths", "1", float64(len(g.at)-1))
+	figure("zcrx_growing_us", "us", float64(g.took.Nanoseconds())/1e3)
+	figure(measure.MetricAreaBytes, "bytes", g.bytes[len(g.bytes)-1])
+	e.Courses = append(e.Courses, stream.Course{Name: measure.MetricAreaBytes, Unit: "bytes", AtNs: g.at, V: g.bytes})
+}

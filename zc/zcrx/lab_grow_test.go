@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+package zcrx_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/zc/labtest"
+	"github.com/zcbench/zcbench/zc/zcrx"
+)
+
+// grows is a flow whose application holds more than the NIC has at first.
+func grows() labtest.Transfer {
+	return labtest.Transfer{Family: "ipv4", Bytes: 48 << 20, Open: labtest.Opener(zcrx.New),
+		NIC: stream.NICQueue{AreaStart: 4 << 20, AreaBytes: 48 << 20, HoldBytes: 16 << 20}}
+}
+
+// Memory that is too small for what the application holds grows when the NIC finds no buffer, until
+// it is large enough, and payload of all of its parts arrives without a copy.
+func TestLabGrows(t *testing.T) {
+	labtest.Need(t)
+	if f := uring.Probe().ZcrxAddArea; !f.Supported {
+		t.Skipf("%s: %s; %s", f.Name, f.Reason, f.Fix)
+	}
+	if incapable(t) {
+		return
+	}
+	x := grows()
+	o, err := x.Run(t)
+	if err != nil || o.Err != nil {
+		t.Fatal(err, o.Err)
+	}
+	c := o.Counters
+	if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || c.ZeroCopyBytes != c.Bytes || o.Evidence.Uncounted != 0 {
+		t.Errorf("%+v; %s", c, o.Evidence.Why)
+	}
+	if len(o.Evidence.Courses) != 1 {
+		t.Fatalf("%+v", o.Evidence)
+	}
+	s := o.Evidence.Courses[0]
+	if n := len(s.V); n < 3 || s.V[0] != 4<<20 || s.V[1] != 8<<20 || s.V[n-1] < 32<<20 ||
+		o.Figure("zcrx_growths") != float64(n-1) || o.Figure(measure.MetricAreaBytes) != s.V[n-1] ||
+		!slices.IsSorted(s.AtNs) {
+		t.Errorf("%+v, %+v", s, o.Evidence.Figures)
+	}
+	t.Logf("%+v; it took %g us", s, o.Figure("zcrx_growing_us"))
+}
+
+// The same flow starves where the memory does not grow.
+func TestLabDoesNotGrow(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	x := grows()
+	x.NIC.AreaBytes, x.NIC.AreaStart = x.NIC.AreaStart, 0
+	if o, err := x.Run(t); err == nil && !labtest.Contains(o.Err, "starved") {
+		t.Errorf("%v, %+v", o.Err, o.Counters)
+	}
+}
+
+// A kernel that cannot is refused before it is asked, and says from when on it can.
+func TestLabGrowsNot(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	defer zcrx.PretendKernel(uring.ZcrxFeatures{Known: true, NoDevice: true, BufLen: true, DMABuf: true,
+		Ctrl: uring.ZcrxGrows - 1, Stats: true})()
+	if _, err := grows().Run(t); !labtest.Contains(err, "ZCRX_CTRL_ADD_AREA") {
+		t.Errorf("%v", err)
+	}
+}

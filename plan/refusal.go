@@ -40,6 +40,7 @@ var rules = []rule{
 	{Name: "features", Looks: "what the hosts tried", run: ofHosts((*Hosts).features)},
 	{Name: "receive mode", Looks: "the list of modes", run: exists(stream.RX)},
 	{Name: "one kind", Looks: "what both modes carry", cell: oneKind},
+	{Name: "leased queue", Looks: "queues beside the leased one", cell: leaseFits},
 	{Name: "idle queues", Looks: "queues and flows", cell: queuesHaveFlows},
 	{Name: "options", Looks: "each option's value, and whether it concerns a mode", cell: optionsFit},
 	{Name: "loss-free pace", Looks: "what may be lost", cell: func(c *Cell, _ []stream.Mode) error {

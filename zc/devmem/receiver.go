@@ -77,7 +77,7 @@ func (r *Receiver) takeOver() (err error) {
 	if r.linear, err = stream.NewBuffer(readBytes(r.opt)); err != nil {
 		return err
 	}
-	if r.binding, err = r.queue.Dev.BindRXBuffers(r.mem.FD, r.queue.ID, r.asked()); err != nil {
+	if r.binding, err = r.queue.Bind(r.mem.FD, r.asked()); err != nil {
 		return r.explain(err)
 	}
 	if err := r.mem.Stays(); err != nil {

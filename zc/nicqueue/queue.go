@@ -26,6 +26,7 @@ type Queue struct {
 	pools   []uint64    // the page pools that it got with our memory, in order; nil: not known
 	unsplit nic.Unsplit // the driver's counters when our memory was bound
 
+	lent     *lent // to the container that the flow comes to; nil: it is not
 	stranger stranger
 	unfenced bool // others may use it
 }
@@ -46,7 +47,7 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 	if q.Dev, err = nic.Open(o.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if q.Queue, err = chooseQueue(q.mode, q.Dev, o.Queue); err != nil {
+	if q.Queue, q.lent, err = q.choose(o); err != nil {
 		return err
 	}
 	if q.Dev.HasXDP() {

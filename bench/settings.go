@@ -65,6 +65,7 @@ func settingsOf(o Options, c plan.Cell) (sut, tg plan.Settings) {
 		}
 		if role == stream.RX && o.container != nil {
 			w.Values = append(slices.Clip(w.Values), o.container.setting())
+			w.Inside = o.container.netns
 		}
 		if !w.IsZero() {
 			w.Dev, w.Upper = dev, upper.name()

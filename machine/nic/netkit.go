@@ -62,8 +62,28 @@ type placedLease struct {
 // spareQueues is how many RX queues the container's end has room for: its own, and the leased one.
 const spareQueues = 2
 
-// make chooses the index itself: so it is written down before there is anything to find by it.
-func (p *placedLease) make(write func(placeNote) error) (err error) {
+// make says of what refuses that the lease cannot be had here.
+func (p *placedLease) make(write func(placeNote) error) error {
+	var unwritten error
+	err := p.pair(func(n placeNote) error {
+		unwritten = write(n)
+		return unwritten
+	})
+	if err == nil || unwritten != nil {
+		return err
+	}
+	u := &fault.Unsupported{Mode: "lease_queue", Op: fault.Reason(err), How: fault.Fix(err)}
+	if e := (*fault.Error)(nil); errors.As(err, &e) && e.Err != nil {
+		if u.Op, u.Err = e.Op, e.Err; e.Ack != "" {
+			u.Err = fmt.Errorf("%w: %s", e.Err, e.Ack)
+		}
+		u.Blocked = !errors.Is(e.Err, unix.EOPNOTSUPP) && !errors.Is(e.Err, unix.EINVAL)
+	}
+	return u
+}
+
+// pair chooses the index itself: so it is written down before there is anything to find by it.
+func (p *placedLease) pair(write func(placeNote) error) (err error) {
 	d := p.d
 	ns, err := os.Open(p.path)
 	if err != nil {

@@ -163,7 +163,8 @@ var columns = withOptions(slices.Concat([]column{
 	tripColumns(), []column{chosen("generator_cpus"), chosen("rr_timeout_us"), chosen("path"),
 		foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
 		textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass }), chosen("turn"),
-		foundCol("start", func(r *row) *int { return &r.rec.Start }), turnsCol(), chosen("tx_area")}))
+		foundCol("start", func(r *row) *int { return &r.rec.Start }), turnsCol(), chosen("tx_area"),
+		chosen("lease_queue")}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

@@ -15,7 +15,6 @@ import (
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/await"
-	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -161,9 +160,16 @@ func ContainerOfOthers(t *testing.T, rx string) {
 	splits(t)
 	ct, flags := NewContainer(t)
 	const port = 7717
-	l := lease.New(lease.Options{})
 	_, err := In(RXNS, func() (*bpf.Redirection, error) {
-		err := l.Apply(lease.Want{Dev: RXDev, Name: nic.LeaseName(3, ContainerDev, ct.Path()), Value: "present"})
+		d, err := nic.Open(RXDev)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		s, err := d.Setting(nic.LeaseName(3, ContainerDev, ct.Path()))
+		if err == nil {
+			err = s.Set("present")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -171,11 +177,6 @@ func ContainerOfOthers(t *testing.T, rx string) {
 		if err != nil {
 			return nil, err
 		}
-		d, err := nic.Open(RXDev)
-		if err != nil {
-			return nil, err
-		}
-		defer d.Close()
 		r, err := bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary, Port: port})
 		t.Cleanup(func() { _ = r.Close() })
 		return r, err
@@ -191,9 +192,6 @@ func ContainerOfOthers(t *testing.T, rx string) {
 		t.Errorf("what others have made is now %v", left)
 	}
 	if err := removeTheirs(); err != nil {
-		t.Error(err)
-	}
-	if err := l.Restore(); err != nil {
 		t.Error(err)
 	}
 	for kind, add := range map[string]func(*rtnl.Conn, rtnl.PairEnd, rtnl.PairEnd, int) error{

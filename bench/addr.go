@@ -39,10 +39,21 @@ func inputErrorf(format string, args ...any) error {
 // has the queues. An interface that ssh needs is refused unless o.SharedWithSSH.
 func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, tgDev string, ipv6 bool) error {
 	o.TGDev = tgDev
+	own := ""
+	if c := o.container; c != nil {
+		if dev = c.lease.Dev; c.addrs != nil {
+			var err error
+			if own, err = c.address(addr, ipv6); err != nil {
+				return err
+			}
+			addr = ""
+		}
+	}
 	a, i, err := findAddr(ctx, sut, tg, addr, dev, ipv6, o.SharedWithSSH)
 	if err != nil {
 		return err
 	}
+	a = cmp.Or(own, a)
 	o.Addr, o.MTU = a, i.MTU
 	if i.Name == "" {
 		return nil // loopback

@@ -24,6 +24,9 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	if err := e.turnsFit(); err != nil {
 		return &inputError{err}
 	}
+	if _, err := containerOf(e.Spec); err != nil {
+		return err
+	}
 	missing := func(c plan.Cell) *Missing { return plan.CannotRun(&c, nil) }
 	st, hostErr := e.look(ctx)
 	if hostErr == nil {

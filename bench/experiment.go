@@ -91,6 +91,9 @@ func (e *Experiment) mayBegin() error {
 	if err := e.turnsFit(); err != nil {
 		return &inputError{err}
 	}
+	if _, err := containerOf(e.Spec); err != nil {
+		return err
+	}
 	return e.vacant()
 }
 
@@ -164,7 +167,18 @@ type stage struct {
 // there.
 func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *stage, err error) {
 	s := e.Spec
-	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, linkMTU(s.Cells), host.Options{ToolVersion: e.ToolVersion,
+	in, err := containerOf(s)
+	if err != nil {
+		return nil, err
+	}
+	sut := s.SUT.Host
+	if in != nil {
+		if err := in.look(); err != nil {
+			return nil, err
+		}
+		sut = in.agentHost()
+	}
+	h, err := openHosts(ctx, sut, s.TG.Host, linkMTU(s.Cells), host.Options{ToolVersion: e.ToolVersion,
 		Notices: e.Notices, KeepLeases: keep, Session: session,
 		SharedWithSSH: s.SharedWithSSH})
 	if err != nil {
@@ -173,6 +187,10 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	begun := time.Now()
 	e.blocksAfterAll(h.SUT, h.TG)
 	st := &stage{hosts: h, spec: s, opt: options(s)}
+	tries := &st.opt.SUTDev // the interface on which the receive modes are tried
+	if st.opt.container = in; in != nil {
+		h.SUT.Spec.Name, tries = s.SUT.Host, new(string) // of the NIC itself, a leased queue can do nothing
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -196,7 +214,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	e.noteNotKernels(h.SUT, h.TG)
 	st.opt.nameCPUs(s.SUT.ThreadCPUs(), s.TG.ThreadCPUs())
 	st.opt.NoteMTU = e.NoteMTU
-	if st.support, err = askSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev, s.Cells); err != nil {
+	if st.support, err = askSupport(ctx, h.SUT, h.TG, *tries, st.opt.TGDev, s.Cells); err != nil {
 		return nil, err
 	}
 	for _, line := range st.support.doubts(h.SUT.Spec.Name, h.TG.Spec.Name) {

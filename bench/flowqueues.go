@@ -20,6 +20,7 @@ import (
 // why that cannot be; nil: not known before its end is opened, or they come as found. The end
 // chooses in the same way (package endpoint, withQueues).
 func (o *Options) flowQueues(c plan.Cell) ([]int, error) {
+	c.OnLease()
 	n := c.NQueues()
 	if n == 0 {
 		return nil, nil

@@ -32,7 +32,8 @@ type Options struct {
 	// SUTUpper and TGUpper have the flow's address and route, where that is another
 	// interface; nil where not.
 	SUTUpper, TGUpper *Upper
-	SharedWithSSH     bool // the flow may share the interface by which ssh reaches a host
+	container         *container // the SUT's; nil: it is none
+	SharedWithSSH     bool       // the flow may share the interface by which ssh reaches a host
 	// SUTFlows and TGFlows are the CPUs of each flow: of its thread, -1 does not pin it, and
 	// where its softirq goes in a cell with two CPUs; with one it goes to the thread's. None
 	// is one flow that is not placed.

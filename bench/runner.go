@@ -153,7 +153,10 @@ func (o Options) end(c plan.Cell, role stream.Role, addr string) wire.EndSpec {
 		Flows: unpinned(c.NFlows()), SampleMs: int(o.SampleInterval.Milliseconds())}
 	if role == stream.TX {
 		s.Dev, s.Upper = o.TGDev, o.TGUpper.name()
+		return s
 	}
+	s.Inside = o.container.inside()
+	s.Cell.OnLease()
 	return s
 }
 

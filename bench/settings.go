@@ -63,6 +63,10 @@ func settingsOf(o Options, c plan.Cell) (sut, tg plan.Settings) {
 		if o.Turn > 0 && !slices.ContainsFunc(w.Values, func(x plan.Setting) bool { return x.Name == goesOn.Name }) {
 			w.Values = append(slices.Clip(w.Values), goesOn)
 		}
+		if role == stream.RX && o.container != nil {
+			w.Values = append(slices.Clip(w.Values), o.container.setting())
+			w.Inside = o.container.netns
+		}
 		if !w.IsZero() {
 			w.Dev, w.Upper = dev, upper.name()
 		}

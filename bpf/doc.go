@@ -20,4 +20,5 @@ package bpf
 //go:generate ../mk/bpf2go.sh overhead overhead.bpf.c
 //go:generate ../mk/bpf2go.sh drops drops.bpf.c
 //go:generate ../mk/bpf2go.sh tasks tasks.bpf.c
+//go:generate ../mk/bpf2go.sh redirect redirect.bpf.c
 //go:generate go run ./internal/sysnum

@@ -34,7 +34,7 @@ func generate(t *testing.T, dir, name, file string) {
 func TestGenerated(t *testing.T) {
 	needCompiler(t)
 	dir := t.TempDir()
-	for _, name := range []string{"latency", "syscalls", "path", "overhead", "drops", "tasks"} {
+	for _, name := range []string{"latency", "syscalls", "path", "overhead", "drops", "tasks", "redirect"} {
 		generate(t, dir, name, name+".bpf.c")
 		for _, suffix := range []string{"_bpfel.go", "_bpfel.o"} {
 			want, err := os.ReadFile(filepath.Join(dir, name+suffix))

@@ -25,6 +25,7 @@ var choices = map[string][2]string{
 	"xdp_touch": {"parse", "swap"}, "xdp_attach": {"generic", "offload"}, "xdp_redirect": {"dev", "nic"},
 	"tuples": {"8", "4097"}, "burst": {"4", "65537"}, "generator_cpus": {"1-2,4", "2-1"},
 	"queue":       {"0", "-1"},
+	"lease_queue": {"netns:nic/eth0:3", "eth0"},
 	"steer_queue": {"7", "last"}, "area": {"heap:system", "disk"}, "tx_area": {"drm:/dev/dri/card0", "thp:x"},
 	"area_bytes":     {"32M", "1T"},
 	"refill_entries": {"64", "40000"}, "cq_entries": {"128", "-4"}, "hold": {"1M", "-1"},

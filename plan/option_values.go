@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
@@ -309,6 +310,9 @@ func parseOthers(s string) (all []Other, err error) {
 		name, v, ok := strings.Cut(rest, "=")
 		if !ok || name == "" || v == "" {
 			return nil, fmt.Errorf("%q is not NAME=VALUE, such as \"coalesce rx-usecs=5\"", strings.TrimSpace(part))
+		}
+		if nic.IsLease(name) {
+			return nil, fmt.Errorf("%q: lease_queue leases a queue to the SUT", name)
 		}
 		x.Name, x.Value = name, v
 		all = append(all, x)

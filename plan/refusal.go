@@ -43,6 +43,7 @@ var rules = []rule{
 	{Name: "features", Looks: "what the hosts tried", run: ofHosts((*Hosts).features)},
 	{Name: "receive mode", Looks: "the list of modes", run: exists(stream.RX)},
 	{Name: "one kind", Looks: "what both modes carry", cell: oneKind},
+	{Name: "leased queue", Looks: "queues beside the leased one", cell: leaseFits},
 	{Name: "idle queues", Looks: "queues and flows", cell: queuesHaveFlows},
 	{Name: "steering", Looks: "how flows get to queues", cell: steersOneWay},
 	{Name: "rings", Looks: "rings and flows of a queue, and what memory grows",

@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,9 @@ type Settings struct {
 	Dev    string    `json:"dev,omitempty"`   // the interface whose queues the flow uses
 	Upper  string    `json:"upper,omitempty"` // the one with address and route, where that is another
 	Values []Setting `json:"values,omitempty"`
+	// Inside is the path of the network namespace of a container, whose sysctls are set in place of
+	// the agent's own; "": there is none.
+	Inside string `json:"inside,omitempty"`
 	// OnlyNamespace leaves out what belongs to the machine: the other end, on the
 	// same one, sets it.
 	OnlyNamespace bool `json:"only_namespace,omitempty"`
@@ -56,6 +60,9 @@ func (x Setting) OfMachine() bool {
 	name, ok := strings.CutPrefix(x.Name, "sysctl ")
 	return x.OfHost() && !(ok && tune.OfNetns(name))
 }
+
+// OfNetns reports whether a setting belongs to a network namespace, and to no interface.
+func (x Setting) OfNetns() bool { return x.OfHost() && !x.OfMachine() }
 
 // splits reports whether the setting is header split of all packets, or none.
 func (x Setting) splits() bool {
@@ -137,7 +144,7 @@ func (s Settings) IsZero() bool { return len(s.Values) == 0 }
 
 // Equal reports whether both want the same.
 func (s Settings) Equal(t Settings) bool {
-	return s.Dev == t.Dev && s.Upper == t.Upper && s.OnlyNamespace == t.OnlyNamespace &&
+	return s.Dev == t.Dev && s.Upper == t.Upper && s.Inside == t.Inside && s.OnlyNamespace == t.OnlyNamespace &&
 		slices.Equal(s.Values, t.Values)
 }
 
@@ -164,7 +171,7 @@ func (s Settings) Shared() []Setting {
 
 // Common returns the settings that both want.
 func (s Settings) Common(t Settings) Settings {
-	if s.Dev != t.Dev || s.Upper != t.Upper || s.OnlyNamespace != t.OnlyNamespace {
+	if s.Dev != t.Dev || s.Upper != t.Upper || s.Inside != t.Inside || s.OnlyNamespace != t.OnlyNamespace {
 		return Settings{}
 	}
 	s.Values = slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return !slices.Contains(t.Values, x) })
@@ -173,6 +180,9 @@ func (s Settings) Common(t Settings) Settings {
 
 // Check refuses what no host could have.
 func (s Settings) Check() error {
+	if s.Inside != "" && !filepath.IsAbs(s.Inside) {
+		return fmt.Errorf("a container at %.80q", s.Inside)
+	}
 	for _, x := range s.Values {
 		if s.Dev == "" && !x.OfHost() {
 			return fmt.Errorf("settings of an interface, but no interface: loopback has none to set; name one")

@@ -22,6 +22,7 @@ import (
 // leased is the lease of what the controller wants set.
 type leased struct {
 	lease  *lease.Lease   // nil: of nothing
+	inside *contained     // sysctls of a container; nil: none
 	idle   *tune.Latency  // nil: the depth of idle states is as found
 	idleUs int            // its limit
 	ofLink bool           // something of an interface is set
@@ -57,7 +58,7 @@ func (a *agent) set(req wire.Request) (any, error) {
 		}
 		return nil, unsettable(err)
 	}
-	return plan.SetResult{Changed: l.lease.Changes()}, nil
+	return plan.SetResult{Changed: append(l.lease.Changes(), l.inside.changes()...)}, nil
 }
 
 // guardSettings guards an interface that is to be set.
@@ -83,6 +84,9 @@ func (l *leased) become(s plan.Settings) error {
 		err = l.lease.Become(wants...)
 	}
 	if err != nil {
+		return err
+	}
+	if err := l.becomeInside(s); err != nil {
 		return err
 	}
 	return l.limitIdle(s)
@@ -114,7 +118,7 @@ func (l *leased) freeIdle() error {
 }
 
 func (l *leased) restore() error {
-	err := l.freeIdle()
+	err := errors.Join(l.freeIdle(), l.leaveInside())
 	if l.lease != nil {
 		err = errors.Join(err, l.lease.Restore())
 		l.lease, l.mtus = nil, nil
@@ -144,6 +148,7 @@ func (l *leased) wants(s plan.Settings) (out []lease.Want, err error) {
 	for _, x := range s.Wanted() {
 		switch {
 		case x.Name == plan.Idle: // is no lease's, see limitIdle
+		case s.Inside != "" && x.OfNetns(): // see becomeInside
 		case x.Name == plan.Channels:
 			if x.Value, err = channels(s.Dev, x.Value); err != nil {
 				return nil, err

@@ -31,6 +31,9 @@ func check(s wire.EndSpec, p stream.Mode) error {
 	if err := s.Beside.Check(); err != nil {
 		return err
 	}
+	if err := s.Inside.Check(&s); err != nil {
+		return err
+	}
 	if err := checkAddr(s); err != nil {
 		return fmt.Errorf("address %q: %w; want ADDR:PORT, with IPv6 in brackets", s.Addr, err)
 	}

@@ -40,6 +40,7 @@ type End struct {
 
 	transport stream.Transport
 	port      stream.Listener // RX
+	inside    *inside         // RX: nil: the flow comes to no container
 	payload   *stream.Payload // TX
 	probes    *probes
 	profiler  *profiler
@@ -165,8 +166,11 @@ func (e *End) open() (err error) {
 	if err := e.placeSoftirq(); err != nil {
 		return err
 	}
+	if e.inside, err = enter(e.spec); err != nil {
+		return err
+	}
 	if e.spec.Role == stream.RX {
-		if e.port, err = e.transport.Listen(e.spec.Addr, e.spec.Cookie, len(e.flows), e.opts.Socket); err != nil {
+		if err := e.listen(); err != nil {
 			return err
 		}
 	}
@@ -188,7 +192,7 @@ func (e *End) open() (err error) {
 		return err
 	}
 	e.readsNs = e.probes.takes(e.spec).Nanoseconds()
-	m := openMeters(e.spec)
+	m := openMeters(e.spec, e.inside)
 	e.meters.hold(m)
 	return m.fitTurns(e.spec)
 }
@@ -230,7 +234,7 @@ func (e *End) Close() error {
 	if e.payload != nil {
 		err = errors.Join(err, e.payload.Close())
 	}
-	err = errors.Join(err, e.undoPlacement())
+	err = errors.Join(err, e.inside.close(), e.undoPlacement())
 	e.meters.close()
 	return errors.Join(err, e.probes.close(), e.profiler.close())
 }

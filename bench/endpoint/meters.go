@@ -29,14 +29,14 @@ type meters struct {
 
 // openMeters comes after the paths are prepared: those that take queues over restart them, which
 // gives these other NAPI instances.
-func openMeters(s wire.EndSpec) (m meters) {
+func openMeters(s wire.EndSpec, in *inside) (m meters) {
 	m.openPollers(s)
 	m.hardware = hardware.open(s.MeasureCPUs)
 	if !s.Shares { // in turns nobody reads these
 		m.openGroups()
 	}
 	m.openTasks(s)
-	m.openTally(s)
+	m.openTally(s, in)
 	m.nic = watchNIC(s, m.tally.Device())
 	return m
 }

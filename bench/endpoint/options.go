@@ -60,6 +60,9 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 			BufLen:        c.RXBufLen,
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
 	}
+	if s.Inside != nil {
+		o.NIC.Inside = s.Inside.Netns
+	}
 	return o
 }
 

@@ -65,7 +65,7 @@ func programs(c *plan.Cell) []string {
 }
 
 func (p *probes) open(e *End) error {
-	inode, err := bpf.NetnsInode()
+	inode, err := e.inside.netns()
 	if err != nil {
 		return err
 	}
@@ -81,6 +81,9 @@ func openPrograms(all *bpf.Probes, e *End, inode uint64, port uint16, names []st
 		switch {
 		case name == "latency" && e.spec.Role == stream.RX:
 			of := bpf.Filter{Netns: inode, LocalPort: port}
+			if e.inside != nil {
+				of.Netns = 0 // they come through two
+			}
 			if e.spec.Shares {
 				of.LocalPort = 0 // it is that of whose turn it is
 			}

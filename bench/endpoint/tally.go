@@ -16,8 +16,8 @@ import (
 
 // openTally opens what reads the counters of the end's interface and of its sockets. Where there
 // is no such interface the snapshots say so.
-func (m *meters) openTally(s wire.EndSpec) {
-	if t, err := tally.Open(tally.Config{Dev: s.Dev}); err == nil {
+func (m *meters) openTally(s wire.EndSpec, in *inside) {
+	if t, err := tally.Open(tally.Config{FS: in.files(), Dev: s.Dev}); err == nil {
 		m.tally = t
 	}
 }

@@ -23,7 +23,7 @@ func TestOneLineAddsACounter(t *testing.T) {
 				{Metric: "moon_falls", Value: 3}}, nil
 		}})
 	var m meters
-	m.openTally(wire.EndSpec{Dev: "lo"})
+	m.openTally(wire.EndSpec{Dev: "lo"}, nil)
 	defer m.close()
 	r := run{end: &End{}, from: edge{tally: m.tally.Read()}, to: edge{tally: m.tally.Read()}}
 	var h results.Host

@@ -74,7 +74,7 @@ func (r *run) startTurns(ctx context.Context) {
 		tids = append(tids, w.tid)
 	}
 	r.end.probes.flows(tids)
-	c := counter.TurnConfig{Threads: tids, CPUs: r.end.spec.MeasureCPUs, Tasks: r.turnTasks(),
+	c := counter.TurnConfig{FS: r.end.inside.files(), Threads: tids, CPUs: r.end.spec.MeasureCPUs, Tasks: r.turnTasks(),
 		Within: wire.TurnReads / 2, Hardware: r.hardware}
 	if t.ofTurns = countsNow(r.end.spec.Dev, r.tally.Device()); t.ofTurns {
 		c.Dev = r.end.spec.Dev
@@ -368,7 +368,7 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 		t.orByTicks()
 		t.ofWholeTurns(t.run.end.spec.Cell.PaceBitsPS)
 	}
-	own := counter.Config{CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
+	own := counter.Config{FS: cfg.FS, CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
 		OfFlow: true, Hardware: cfg.Hardware, Dev: cfg.Dev, DevOfAll: cfg.Dev != "" && !t.ofTurns}
 	e.flows, e.times, e.atNs = t.run.end.counters(), t.run.end.times(), monotonic()
 	e.host, err = counter.Take(own)

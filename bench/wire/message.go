@@ -4,7 +4,9 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"time"
 
@@ -273,6 +275,15 @@ type EndSpec struct {
 	Beside *QueueShare `json:"beside,omitempty"`
 
 	Pair *Pair `json:"pair,omitempty"` // nil: the other end is elsewhere
+
+	Inside *Inside `json:"inside,omitempty"` // nil: the flow comes to the agent's network namespace
+}
+
+// Inside is a container that a receiver's flows come to, of which the agent is outside: where the
+// NIC is.
+type Inside struct {
+	Netns string `json:"netns"` // the path of its network namespace
+	Queue int    `json:"queue"` // of the NIC, which is leased to it
 }
 
 // QueueShare is an end's part of the RX queues that several ends have, one after another: they
@@ -304,6 +315,18 @@ type Pair struct {
 	Linked bool `json:"linked,omitempty"` // to this end's, as the two of a veth link
 	Index  int  `json:"index"`
 	Netns  int  `json:"netns"` // inode of its namespace
+}
+
+// Check refuses what is no container, and one of a sender.
+func (in *Inside) Check(s *EndSpec) error {
+	switch {
+	case in == nil:
+	case s.Role != stream.RX || s.Dev == "":
+		return errors.New("a container without a NIC's queue")
+	case !filepath.IsAbs(in.Netns) || len(in.Netns) > 4096 || in.Queue < 0 || in.Queue > 65535:
+		return fmt.Errorf("a container at %.80q, of queue %d", in.Netns, in.Queue)
+	}
+	return nil
 }
 
 // FlowSpec is one flow at one end.

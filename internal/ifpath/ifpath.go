@@ -50,11 +50,33 @@ var Hosts = []string{"sut", "tg"}
 // Parse reads interfaces apart by commas: DEV, or netns:NAME/DEV. An error names the position.
 func Parse(list string) ([]Place, error) { return parse(list, nil) }
 
+// ParseOne reads one interface: DEV, or netns:NAME/DEV.
+func ParseOne(s string) (Place, error) {
+	all, err := parseEach(s, nil)
+	if err == nil && len(all) > 1 {
+		err = fmt.Errorf("%d interfaces, where one is wanted", len(all))
+	}
+	if err != nil {
+		return Place{}, err
+	}
+	return all[0], nil
+}
+
 // ParseRun does what Parse does for a run's list, which may also have sut:DEV and tg:DEV,
 // interfaces of its hosts.
 func ParseRun(list string) ([]Place, error) { return parse(list, Hosts) }
 
 func parse(list string, hosts []string) (all []Place, err error) {
+	if all, err = parseEach(list, hosts); err == nil && len(all) < 2 {
+		err = fmt.Errorf("%s: a path needs at least two interfaces", all[0].Where())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func parseEach(list string, hosts []string) (all []Place, err error) {
 	at := 1
 	for item := range strings.SplitSeq(list, ",") {
 		p := Place{Dev: item, Item: len(all) + 1, At: at}
@@ -87,9 +109,6 @@ func parse(list string, hosts []string) (all []Place, err error) {
 			}
 		}
 		all = append(all, p)
-	}
-	if len(all) < 2 {
-		return nil, fmt.Errorf("%s: a path needs at least two interfaces", all[0].Where())
 	}
 	return all, nil
 }

@@ -4,6 +4,7 @@
 package netns
 
 import (
+	"errors"
 	"os"
 	"runtime"
 
@@ -37,10 +38,34 @@ func OnOwnThread(f func() error) error {
 // that f starts is born there. It needs CAP_SYS_ADMIN.
 func Do(ns *os.File, f func() error) error {
 	return OnOwnThread(func() error {
-		if err := Enter(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-			return remedy.Error(remedy.NetnsEnter, "enter the network namespace "+ns.Name()+": setns", err,
-				remedy.On{Path: ns.Name()})
+		if err := enter(ns); err != nil {
+			return err
 		}
 		return f()
 	})
+}
+
+// Visit runs f on the calling thread inside the namespace that ns is open on, and comes back: for
+// what belongs to the thread that asks for it. Its goroutine has the thread to itself
+// (runtime.LockOSThread).
+func Visit(ns *os.File, f func() error) (err error) {
+	const own = "/proc/thread-self/ns/net"
+	home, err := os.Open(own)
+	if err != nil {
+		return remedy.Error(remedy.NetnsOpen, "open the network namespace "+own, err, remedy.On{Path: own})
+	}
+	defer home.Close()
+	if err := enter(ns); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, enter(home)) }()
+	return f()
+}
+
+func enter(ns *os.File) error {
+	if err := Enter(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+		return remedy.Error(remedy.NetnsEnter, "enter the network namespace "+ns.Name()+": setns", err,
+			remedy.On{Path: ns.Name()})
+	}
+	return nil
 }

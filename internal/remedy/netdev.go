@@ -21,6 +21,7 @@ const (
 	QStatsGet    Call = "netlink: netdev: qstats-get"
 	BindRX       Call = "netlink: netdev: bind-rx"
 	BindTX       Call = "netlink: netdev: bind-tx"
+	QueueCreate  Call = "netlink: netdev: queue-create"
 )
 
 // Facts of a queue that is to be bound.
@@ -70,6 +71,10 @@ func netdevRows() []Row {
 		need{call: BindRX, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
 			kernel: genl + ", GENL_ADMIN_PERM, or GENL_UNS_ADMIN_PERM"}.rows(),
 		bindRXRows(),
+		need{call: QueueCreate, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
+			kernel: genl + ", GENL_ADMIN_PERM"}.rows(),
+		newer(QueueCreate, lacks, "use Linux 7.1 or later, with CONFIG_NETKIT", genl),
+		queueCreateRows(),
 		of(BindTX,
 			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel, or this driver, does not send from device memory",
 				Do: "use Linux 6.16 or later with CONFIG_NET_DEVMEM, and a driver that sends from device memory " +
@@ -81,6 +86,25 @@ func netdevRows() []Row {
 				"of a page",
 				Do:     "use other memory (--area), or an area of whole pages (--area-size)",
 				Kernel: "net/core/devmem.c: net_devmem_bind_dmabuf"}),
+	)
+}
+
+func queueCreateRows() []Row {
+	const creates = "net/core/netdev-genl.c: netdev_nl_queue_create_doit"
+	return of(QueueCreate,
+		Row{Errno: unix.EINVAL, Cause: "the driver of DEV has no queue operations, or DEV is itself a virtual interface",
+			Do:     "lease a queue of a NIC whose driver has them (bnxt, mlx5, gve DQO-RDA, fbnic)",
+			Look:   "ethtool -i DEV",
+			Kernel: "net/core/netdev_queues.c: netdev_can_lease_queue"},
+		Row{Errno: unix.ERANGE, Cause: "there is no such queue", Do: "name another queue (--lease-queue DEV:QUEUE)",
+			Look: "ethtool -l DEV", Kernel: creates},
+		Row{Errno: unix.EBUSY, Cause: "the queue is leased already, or an AF_XDP socket or a memory provider has it",
+			Do:   "name another queue (--lease-queue DEV:QUEUE), or end the program that has it",
+			Look: queuesLook, Effect: undoable, Undo: "start the program again",
+			Kernel: "net/core/netdev_queues.c: netdev_queue_busy"},
+		Row{Errno: unix.ENODEV, Cause: "DEV has gone, or been moved to another network namespace",
+			Do: "name the namespace that has it: --lease-queue netns:NAME/DEV:QUEUE", Look: "ip link show DEV",
+			Kernel: creates},
 	)
 }
 

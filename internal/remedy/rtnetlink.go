@@ -18,6 +18,9 @@ const (
 	LinkGRO    Call = "netlink: route: RTM_SETLINK of gro-max-size, gro-ipv4-max-size"
 	LinkUp     Call = "netlink: route: RTM_NEWLINK of up"
 	VethAdd    Call = "netlink: route: RTM_NEWLINK of veth"
+	NetkitAdd  Call = "netlink: route: RTM_NEWLINK of netkit"
+	LinkDelete Call = "netlink: route: RTM_DELLINK"
+	RouteAdd   Call = "netlink: route: RTM_NEWROUTE"
 	AddrAdd    Call = "netlink: route: RTM_NEWADDR"
 	AddrGet    Call = "netlink: route: RTM_GETADDR"
 	NeighGet   Call = "netlink: route: RTM_GETNEIGH"
@@ -70,6 +73,24 @@ func rtnetlinkRows() []Row {
 			Row{Errno: unix.EINVAL, Cause: "the name or the MTU is none that the kernel takes",
 				Do:     "use an MTU from 68 to 65535",
 				Kernel: "drivers/net/veth.c: veth_validate"}),
+		of(NetkitAdd,
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the kernel has no netkit (6.7)",
+				Do: "use Linux 7.1 or later, with CONFIG_NETKIT", Look: "uname -r", Effect: undoable,
+				Undo: "boot the kernel of before", Kernel: "net/core/rtnetlink.c: __rtnl_newlink"},
+			Row{Errno: unix.EEXIST, Cause: "an interface of this name is there already",
+				Do: "name another interface (--dev)", Look: "ip link show DEV",
+				Kernel: "net/core/rtnetlink.c: rtnl_changelink"},
+			Row{Errno: unix.EINVAL, Cause: "the name or the MTU is none that the kernel takes",
+				Do: "name an interface of at most 15 characters (--dev)", Kernel: "net/core/dev.c: dev_valid_name"}),
+		of(LinkDelete,
+			Row{Errno: unix.EOPNOTSUPP, Cause: "DEV is no interface that can be deleted",
+				Do: "look at what it is, and run: zcbench restore", Look: "ip -d link show DEV",
+				Kernel: "net/core/rtnetlink.c: rtnl_delete_link"}),
+		of(RouteAdd,
+			Row{Errno: unix.ENETDOWN, Cause: "DEV is down", Do: "run zcbench again", Look: "ip link show DEV",
+				Kernel: "net/ipv4/fib_semantics.c: fib_check_nh"},
+			Row{Errno: unix.EINVAL, Cause: "the kernel takes no such route", Do: "look for rules and routes of the namespace",
+				Look: "ip route show table all", Kernel: "net/ipv4/fib_frontend.c: rtm_to_fib_config"}),
 		of(AddrAdd,
 			Row{Errno: unix.EEXIST, Cause: "the interface has the address already",
 				Do:   "use that address as it is, or another one that is free",

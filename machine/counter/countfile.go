@@ -83,7 +83,11 @@ type countReader struct {
 }
 
 func (fs FS) openCounts(of *countFile) (*countReader, error) {
-	f, err := kernelfile.Open(fs.procPath(of.path))
+	path := fs.procPath(of.path)
+	if file, ok := strings.CutPrefix(of.path, "thread-self/"); ok {
+		path = fs.netPath(file)
+	}
+	f, err := kernelfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", of.source, mounted(err))
 	}

@@ -3,6 +3,7 @@
 package counter
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,22 @@ import (
 // zero value is the running host.
 type FS struct {
 	proc, sys string
+	thread    string // below proc, whose network namespace is read; "": the caller's
+}
+
+// OfThread returns an FS whose counters of a network namespace are those of a thread's of this process;
+// 0: the caller's.
+func (fs FS) OfThread(tid int) FS {
+	if tid != 0 {
+		fs.thread = fmt.Sprintf("self/task/%d", tid)
+	}
+	return fs
+}
+
+// netPath is where a file of the network namespace is: /proc/self would be that of the process's
+// first thread.
+func (fs FS) netPath(file string) string {
+	return fs.procPath(cmp.Or(fs.thread, "thread-self"), file)
 }
 
 // NewFS returns an FS rooted at the given proc and sys folders. It fails when

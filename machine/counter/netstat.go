@@ -47,7 +47,7 @@ func ReadNetstat(fs FS) (Netstat, error) {
 		path  string
 		parse func(io.Reader, string, Netstat) error
 	}{{snmpFile, parsePairs}, {netstatFile, parsePairs}, {snmp6File, parseSNMP6}} {
-		file, err := kernelfile.Open(fs.procPath("thread-self", f.path))
+		file, err := kernelfile.Open(fs.netPath(f.path))
 		if f.path == snmp6File && errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -32,7 +32,7 @@ const mostLevels = 256
 // without IPv6 has the first file alone; that is no error.
 func ReadSockstat(fs FS) (out []measure.Count, err error) {
 	for _, name := range []string{sockstatFile, sockstat6File} {
-		f, err := kernelfile.Open(fs.procPath("thread-self", name))
+		f, err := kernelfile.Open(fs.netPath(name))
 		if name == sockstat6File && errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -43,6 +43,7 @@ type TurnReader struct {
 
 // TurnConfig says what a [TurnReader] reads.
 type TurnConfig struct {
+	FS      FS
 	Threads []int // of this process
 	CPUs    []int // that tasks are read of; nil: all
 	Tasks   TurnTasks
@@ -99,7 +100,7 @@ type TurnOther struct {
 
 // OpenTurns opens the counters of CPUs, threads, the backlog, the protocols and an interface.
 func OpenTurns(c TurnConfig) (_ *TurnReader, err error) {
-	fs := FS{}
+	fs := c.FS
 	t := &TurnReader{buf: make([]byte, statBufLen), idle: idleOf(line(fs.procPath("cmdline"))), cpus: c.CPUs,
 		tasks: c.Tasks}
 	defer func() {

@@ -15,7 +15,7 @@ import (
 // split; a rule needs its queue.
 var order = []string{"sysctl", "governor", "irqbalance", "channels", "ring", "rx-buf-len", "mtu", "feature",
 	"header-split", "gso-max-size", "gro-max-size",
-	"gso-ipv4-max-size", "gro-ipv4-max-size", "coalesce", "napi", "irq", "interrupt", "rps", "xps", "rss",
+	"gso-ipv4-max-size", "gro-ipv4-max-size", "netkit", "coalesce", "napi", "irq", "interrupt", "rps", "xps", "rss",
 	"rss-context", "rule", "pktgen"}
 
 func rank(name string) int {
@@ -75,5 +75,5 @@ func restarts(name string) bool {
 // see [setting.Setting].Noted.
 func noted(name string) bool {
 	word, _, _ := strings.Cut(name, " ")
-	return word == "rule" || word == "rss-context"
+	return word == "rule" || word == "rss-context" || word == "netkit"
 }

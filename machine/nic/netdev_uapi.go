@@ -14,6 +14,7 @@ const (
 	cmdBindRX       = 13 // NETDEV_CMD_BIND_RX, 6.12
 	cmdNAPISet      = 14 // NETDEV_CMD_NAPI_SET, 6.13
 	cmdBindTX       = 15 // NETDEV_CMD_BIND_TX, 6.16
+	cmdQueueCreate  = 16 // NETDEV_CMD_QUEUE_CREATE, 7.1
 )
 
 // NETDEV_A_DEV_*.
@@ -32,6 +33,13 @@ const (
 	attrQueueIOUring = 6 // 6.15
 	attrQueueXSK     = 7 // 6.15
 	attrQueueLease   = 8 // 7.1
+)
+
+// NETDEV_A_LEASE_*.
+const (
+	attrLeaseIfindex = 1
+	attrLeaseQueue   = 2 // NETDEV_A_QUEUE_ID and NETDEV_A_QUEUE_TYPE
+	attrLeaseNetns   = 3
 )
 
 // NETDEV_A_NAPI_*.

@@ -30,6 +30,14 @@ type Queue struct {
 	DMABuf   uint32 // the binding's number, of a dmabuf
 	BufLen   int    // bytes, of an io_uring provider; 0: not told (before 7.0)
 	Leased   bool   // to a virtual interface (7.1)
+	Lease    Lease  // then
+}
+
+// Lease is which queue of which virtual interface an RX queue is leased to.
+type Lease struct {
+	Index int // of the interface
+	Queue int // of that
+	Netns int // the number of its network namespace where the NIC is; -1: the same one
 }
 
 func (q Queue) String() string {
@@ -103,10 +111,32 @@ func decodeQueue(b []byte) (q Queue, rx bool, err error) {
 		case attrQueueXSK:
 			q.Provider = ProviderXSK
 		case attrQueueLease:
-			q.Leased = true
+			q.Leased, q.Lease.Netns = true, -1
+			ad.Nested(q.Lease.decode)
 		}
 	}
 	return q, rx, ad.Err()
+}
+
+func (l *Lease) decode(ad *netlink.AttributeDecoder) error {
+	for ad.Next() {
+		switch ad.Type() {
+		case attrLeaseIfindex:
+			l.Index = int(ad.Uint32())
+		case attrLeaseNetns:
+			l.Netns = int(int32(ad.Uint32()))
+		case attrLeaseQueue:
+			ad.Nested(func(q *netlink.AttributeDecoder) error {
+				for q.Next() {
+					if q.Type() == attrQueueID {
+						l.Queue = int(q.Uint32())
+					}
+				}
+				return q.Err()
+			})
+		}
+	}
+	return ad.Err()
 }
 
 // uintOf reads an attribute of type uint: 4 or 8 bytes (nla_put_uint).

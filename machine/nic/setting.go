@@ -28,6 +28,7 @@ import (
 //	rps QUEUE, xps QUEUE  CPU mask, hexadecimal
 //	rss                   default, or the queue of each entry of the indirection table
 //	rss-context Q,Q...    present, absent: an RSS context over these queues in turn
+//	netkit QUEUE DEV /NAMESPACE    present, absent: the RX queue is leased to netkit interface DEV there
 //	rule REMOTE > LOCAL queue N    present, absent: an ntuple rule for one TCP flow
 //	rule any > LOCAL context Q,Q...    present, absent: one for all TCP flows to LOCAL, into that RSS context
 //	pktgen CPU            present, absent: the kernel's generator pktgen has the interface there
@@ -73,6 +74,8 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 		d.rssSetting(&s)
 	case "rss-context":
 		err = d.contextSetting(&s, arg)
+	case "netkit":
+		err = d.leaseSetting(&s, arg)
 	case "rule":
 		err = d.ruleSetting(&s, arg)
 	case "pktgen":

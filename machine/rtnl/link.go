@@ -199,33 +199,54 @@ func (c *Conn) Delete(index int) error {
 	return err
 }
 
-// VethEnd is one end of a veth link.
-type VethEnd struct {
-	Name string
-	MTU  int
+// PairEnd is one end of a pair of interfaces.
+type PairEnd struct {
+	Index    int // 0: the kernel chooses
+	Name     string
+	MTU      int
+	RXQueues int // that it has room for; 0: as its driver has it
 }
 
-// vethPeer is VETH_INFO_PEER (include/uapi/linux/veth.h).
-const vethPeer = 1
+// VethEnd is one end of a veth link.
+type VethEnd = PairEnd
+
+// pairPeer is VETH_INFO_PEER (include/uapi/linux/veth.h), and IFLA_NETKIT_PEER_INFO of if_link.h.
+const pairPeer = 1
 
 // AddVeth makes a veth link: one end here, the other in the network namespace of a
 // descriptor.
 func (c *Conn) AddVeth(here, there VethEnd, thereNS int) error {
-	end := func(ae *netlink.AttributeEncoder, e VethEnd) {
+	return c.addPair("veth", here, there, thereNS)
+}
+
+// AddNetkit makes a pair of netkit interfaces, without Ethernet addresses (NETKIT_L3): the primary
+// one here, its peer in the network namespace of a descriptor.
+func (c *Conn) AddNetkit(here, there PairEnd, thereNS int) error {
+	return c.addPair(KindNetkit, here, there, thereNS)
+}
+
+// KindNetkit is a [Link.Kind].
+const KindNetkit = "netkit"
+
+func (c *Conn) addPair(kind string, here, there PairEnd, thereNS int) error {
+	end := func(ae *netlink.AttributeEncoder, e PairEnd) {
 		ae.String(unix.IFLA_IFNAME, e.Name)
 		ae.Uint32(unix.IFLA_MTU, uint32(e.MTU))
+		if e.RXQueues > 0 {
+			ae.Uint32(unix.IFLA_NUM_RX_QUEUES, uint32(e.RXQueues))
+		}
 	}
-	_, err := c.ask(unix.RTM_NEWLINK, netlink.Acknowledge|netlink.Create|netlink.Excl, ifinfo(0, 0, 0),
+	_, err := c.ask(unix.RTM_NEWLINK, netlink.Acknowledge|netlink.Create|netlink.Excl, ifinfo(here.Index, 0, 0),
 		func(ae *netlink.AttributeEncoder) {
 			end(ae, here)
 			ae.Nested(unix.IFLA_LINKINFO, func(info *netlink.AttributeEncoder) error {
-				info.String(unix.IFLA_INFO_KIND, "veth")
+				info.String(unix.IFLA_INFO_KIND, kind)
 				info.Nested(unix.IFLA_INFO_DATA, func(data *netlink.AttributeEncoder) error {
 					peer := netlink.NewAttributeEncoder()
 					end(peer, there)
 					peer.Uint32(unix.IFLA_NET_NS_FD, uint32(thereNS))
 					attrs, err := peer.Encode()
-					data.Bytes(vethPeer, append(ifinfo(0, 0, 0), attrs...))
+					data.Bytes(pairPeer, append(ifinfo(there.Index, 0, 0), attrs...))
 					return err
 				})
 				return nil
@@ -240,4 +261,9 @@ func Links() ([]Link, error) { return once((*Conn).Links) }
 // LinkNamed calls [Conn.Named] in the calling thread's network namespace.
 func LinkNamed(name string) (Link, error) {
 	return once(func(c *Conn) (Link, error) { return c.Named(name) })
+}
+
+// LinkAt calls [Conn.Link] in the calling thread's network namespace.
+func LinkAt(index int) (Link, error) {
+	return once(func(c *Conn) (Link, error) { return c.Link(index) })
 }

@@ -48,6 +48,19 @@ func (c *Conn) RouteFrom(to, from netip.Addr) (index int, err error) {
 	return 0, remedy.Error(remedy.Route, op, unix.ENETUNREACH, on)
 }
 
+// AddDefault makes the route of all packets, of IPv4 or IPv6, that no other route is for: by an
+// interface that needs no neighbours. unix.EEXIST: there is one.
+func (c *Conn) AddDefault(index int, family byte) error {
+	h := make([]byte, unix.SizeofRtMsg)
+	h[0], h[4], h[5], h[7] = family, unix.RT_TABLE_MAIN, unix.RTPROT_STATIC, unix.RTN_UNICAST
+	if family == unix.AF_INET {
+		h[6] = unix.RT_SCOPE_LINK
+	}
+	_, err := c.ask(unix.RTM_NEWROUTE, netlink.Acknowledge|netlink.Create|netlink.Excl, h,
+		func(ae *netlink.AttributeEncoder) { ae.Uint32(unix.RTA_OIF, uint32(index)) })
+	return err
+}
+
 // RouteDev looks up the name of the interface by which packets to an address leave the calling
 // thread's network namespace.
 func RouteDev(to netip.Addr) (string, error) {

@@ -83,7 +83,7 @@ func (l *Link) parseVLAN(in *netlink.AttributeDecoder) error {
 // standAlone takes away what IFLA_LINK says of interfaces that stand on nothing: those
 // that name themselves, and pairs, which name their other end.
 func (l *Link) standAlone() {
-	pair := slices.Contains([]string{"veth", "netkit", "vxcan"}, l.Kind)
+	pair := slices.Contains([]string{"veth", KindNetkit, "vxcan"}, l.Kind)
 	if pair {
 		l.Peer = l.Lower
 	} else {

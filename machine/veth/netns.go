@@ -78,6 +78,29 @@ func openNetns(path string) (*os.File, error) {
 // there.
 func (n *Netns) Do(f func() error) error { return netns.Do(n.f, f) }
 
+// Visit runs f inside the namespace on the calling thread, and comes back: see [netns.Visit].
+func (n *Netns) Visit(f func() error) error { return netns.Visit(n.f, f) }
+
+// Wait has a thread wait inside the namespace until leave is called: its files are those of the
+// namespace (/proc/self/task/TID/net).
+func (n *Netns) Wait() (tid int, leave func(), err error) {
+	in, out, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- n.Do(func() error {
+			tid = unix.Gettid()
+			close(in)
+			<-out
+			return nil
+		})
+	}()
+	select {
+	case <-in:
+		return tid, func() { close(out); <-ended }, nil
+	case err := <-ended:
+		return 0, nil, err
+	}
+}
+
 // Path returns a path by which other processes can open the namespace while this process lives.
 func (n *Netns) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.f.Fd()) }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -118,6 +119,9 @@ func (s *Spec) TurnsFit() error {
 				"%d cells would take turns with each other, at most %d may: use order: blocks, or several "+
 					"plans", len(g), mostGroup)
 		}
+		if err := s.oneOnLease(g); err != nil {
+			return err
+		}
 		if last := s.Port + len(g) - 1; s.Port > 0 && last > 65535 {
 			return fmt.Errorf("port %s: %d cells take turns, each with a port of its own from this one on",
 				strconv.Itoa(s.Port), len(g))
@@ -134,6 +138,21 @@ func (s *Spec) TurnsFit() error {
 		}
 	}
 	return s.Lengths.check()
+}
+
+// oneOnLease refuses several cells of a group that would take the leased queue over, which is one.
+func (s *Spec) oneOnLease(group []int) error {
+	var on []string
+	for _, i := range group {
+		if c := &s.Cells[i]; c.LeaseQueue != "" && c.TakesQueues() {
+			on = append(on, c.ID)
+		}
+	}
+	if len(on) > 1 {
+		return fmt.Errorf("lease_queue %s: %s would have the leased queue at the same time: use order: blocks",
+			s.Cells[group[0]].LeaseQueue, strings.Join(on, " and "))
+	}
+	return nil
 }
 
 // unjudgedInTurns are the gates that cannot be judged in turns, and why.

@@ -41,6 +41,7 @@ func set(words ...string) map[string]bool {
 var kept = map[string]string{
 	"congestion":     "the name of a module, which somebody may have written",
 	"path":           "names of interfaces",
+	"lease_queue":    "names an interface, and may name a network namespace",
 	"xdp_redirect":   "may name an interface",
 	"generator_cpus": "a list of any length",
 	"area":           "may name a heap or a file",

@@ -96,11 +96,11 @@ func (r *Receiver) bind() (err error) {
 	if r.binding != nil {
 		return nil
 	}
-	var ids []int
-	for _, q := range r.queues {
-		ids = append(ids, q.ID)
+	var beside []int
+	for _, q := range r.queues[1:] {
+		beside = append(beside, q.ID)
 	}
-	if r.binding, err = r.queue.Dev.BindRXBuffers(r.mem.FD, r.asked(), ids...); err != nil {
+	if r.binding, err = r.queues[0].Bind(r.mem.FD, r.asked(), beside...); err != nil {
 		return r.explain(err)
 	}
 	if err := r.mem.Stays(); err != nil {

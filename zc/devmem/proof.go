@@ -48,6 +48,9 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	q := r.queue
 	figure("devmem_queue", "1", float64(q.ID))
 	e.Figures = append(e.Figures, q.Shortage(r.bufLen)...)
+	if id, ok := q.LeasedTo(); ok {
+		figure("devmem_leased_queue", "1", float64(id))
+	}
 	e.Notes = append(e.Notes, q.Notes()...)
 	on, _ := q.Landed(r.fd)
 	if id, ok := on.Queue(); ok {
@@ -87,6 +90,9 @@ var ProofMetrics = []measure.MetricDoc{
 	{Names: "devmem_queue devmem_flow_queue devmem_provider_bound devmem_pool_bound",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "as for zcrx; the last is of the page pool"},
+	{Names: "devmem_leased_queue",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "the queue of the container's interface that queue-get said devmem_queue was leased to at the end of the flow"},
 	{Names: "devmem_memory_bytes devmem_payload_bytes",
 		Units: "bytes", Source: "data path, whole flow",
 		Meaning: "size of the dmabuf; payload received in it"},

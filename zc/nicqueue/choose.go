@@ -10,9 +10,29 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/tape"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
+
+// choose finds the queue to take over, and to which container it is leased.
+func (q *Queue) choose(o stream.NICQueue) (id nic.Queue, to *lent, err error) {
+	if o.Inside == "" {
+		id, err = chooseQueue(q.mode, q.Dev, o.Queue)
+		return id, nil, err
+	}
+	if id, err = q.Dev.Queue(*o.Queue); err != nil {
+		return id, nil, blocked(Unsupported(q.mode, err))
+	}
+	if err := firstQueue(q.mode, q.Dev, id.ID); err != nil {
+		return id, nil, err
+	}
+	if to, err = lentTo(q.mode, q.Dev, id, o.Inside); err != nil {
+		return id, nil, err
+	}
+	id, err = awaitFree(q.mode, q.Dev, id, to)
+	return id, to, err
+}
 
 // chooseQueue finds the queue to take over: the one asked for, else the last,
 // which drivers and irqbalance favour least.
@@ -33,7 +53,7 @@ func chooseQueue(mode string, d *nic.Device, want *int) (nic.Queue, error) {
 	if err := firstQueue(mode, d, q.ID); err != nil {
 		return q, err
 	}
-	return awaitFree(mode, d, q)
+	return awaitFree(mode, d, q, nil)
 }
 
 // blocked marks a refusal that is of what was asked for, or of the state of the host: no feature
@@ -55,9 +75,9 @@ func noQueues(mode, dev string) error {
 const freeWithin = time.Second
 
 // awaitFree waits a moment for a queue that is taken.
-func awaitFree(mode string, d *nic.Device, q nic.Queue) (nic.Queue, error) {
+func awaitFree(mode string, d *nic.Device, q nic.Queue, to *lent) (nic.Queue, error) {
 	for end := time.Now().Add(freeWithin); ; time.Sleep(10 * time.Millisecond) {
-		err := available(mode, d, q)
+		err := available(mode, d, q, to)
 		if err == nil || tape.Replaying() || time.Now().After(end) {
 			return q, err
 		}
@@ -67,13 +87,14 @@ func awaitFree(mode string, d *nic.Device, q nic.Queue) (nic.Queue, error) {
 	}
 }
 
-// available returns an error for a queue that cannot be taken over, by what it is used for.
-func available(mode string, d *nic.Device, q nic.Queue) error {
+// available returns an error for a queue that cannot be taken over, by what it is used for. It may
+// be leased to whom it is taken over for.
+func available(mode string, d *nic.Device, q nic.Queue, to *lent) error {
 	switch {
 	case q.Provider == nic.ProviderXSK:
 		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP",
 			q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or stop the program that holds it"}
-	case q.Leased:
+	case q.Leased && (to == nil || q.Lease != to.Lease):
 		return &fault.Unsupported{Mode: mode, Blocked: true,
 			Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY,
 			How: "choose another with --queue"}

@@ -59,7 +59,7 @@ func (q *Queue) Cause() (why, fix string) {
 	if h, err := d.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
 		return fmt.Sprintf("headers must be split from payload, but the setting is %v", h), h.SplitCommand(d.Name)
 	}
-	if err := available(q.mode, d, now); err != nil {
+	if err := available(q.mode, d, now, q.lent); err != nil {
 		return fault.Reason(err), fault.Fix(err)
 	}
 	return "", ""

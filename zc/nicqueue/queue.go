@@ -27,6 +27,7 @@ type Queue struct {
 	unsplit nic.Unsplit // the driver's counters when our memory was bound
 	wanted  wants       // and those of buffers
 
+	lent     *lent // to the container that the flow comes to; nil: it is not
 	stranger stranger
 	unfenced bool // others may use it
 	byPort   bool // flows are steered there by a rule of the end's
@@ -48,7 +49,7 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 	if q.Dev, err = nic.Open(o.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if q.Queue, err = chooseQueue(q.mode, q.Dev, o.Queue); err != nil {
+	if q.Queue, q.lent, err = q.choose(o); err != nil {
 		return err
 	}
 	if q.Dev.HasXDP() {

@@ -27,7 +27,10 @@ func (q *Queue) share(o stream.NICQueue) (err error) {
 	if q.Queue, err = q.Dev.Queue(*o.Queue); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if q.Queue, err = awaitFree(q.mode, q.Dev, q.Queue); err != nil {
+	if q.lent, err = lentTo(q.mode, q.Dev, q.Queue, o.Inside); err != nil {
+		return err
+	}
+	if q.Queue, err = awaitFree(q.mode, q.Dev, q.Queue, q.lent); err != nil {
 		return err
 	}
 	if err := q.changes.AllowRules(q.Dev); err != nil {

@@ -157,6 +157,9 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 // testify adds what the device says.
 func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64), m *member) {
 	figure("zcrx_queue", "1", float64(r.queue.ID))
+	if id, ok := r.queue.LeasedTo(); ok {
+		figure("zcrx_leased_queue", "1", float64(id))
+	}
 	e.Notes = append(e.Notes, r.queue.Notes()...)
 	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
 	e.Figures = append(e.Figures, r.queue.Shortage(r.z.BufLen())...)
@@ -284,6 +287,9 @@ var Metrics = []measure.MetricDoc{
 	{Names: "zcrx_queue zcrx_flow_queue",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "the RX queue with the application's memory, and the one that the flow was last seen on"},
+	{Names: "zcrx_leased_queue",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "the queue of the container's interface that queue-get said zcrx_queue was leased to at the end of the flow"},
 	{Names: "zcrx_provider_bound",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "1: the queue still had the application's memory at the end of the flow"},

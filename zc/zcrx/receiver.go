@@ -136,7 +136,7 @@ func (r *Receiver) prepare() (err error) {
 		return err
 	}
 	o := r.registration(q, features)
-	if r.z, err = r.ring.NewZcrx(o); err != nil {
+	if err := r.register(o); err != nil {
 		return r.explain(o, err)
 	}
 	if err := r.area.Stays(); err != nil {
@@ -189,6 +189,19 @@ func (r *Receiver) registration(q stream.NICQueue, features uring.ZcrxFeatures) 
 		o.RefillEntries = min(int(r.area.Size)/max(q.BufLen, 4096), stream.MaxRefillEntries)
 	}
 	return o
+}
+
+// register gives the queue the area, where its memory is given: see [nicqueue.Queue.Register].
+func (r *Receiver) register(o uring.ZcrxOptions) (err error) {
+	if r.queue == nil {
+		r.z, err = r.ring.NewZcrx(o)
+		return err
+	}
+	return r.queue.Register(func(index, queue int) (err error) {
+		o.IfIndex, o.Queue = index, queue
+		r.z, err = r.ring.NewZcrx(o)
+		return err
+	})
 }
 
 // makeArea makes the memory for payload.

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
+)
+
+// ContainerDev is the interface of a container that has a queue leased.
+const ContainerDev = "nk0"
+
+// NewContainer makes the network namespace of a container, and returns the flags with which its
+// receiver has queue 3 of the lab's NIC leased.
+func NewContainer(t *testing.T) (ct *veth.Netns, flags []string) {
+	t.Helper()
+	ct, err := veth.NewNetns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ct.Close() })
+	return ct, []string{"--sut", "netns:" + ct.Path(), "--dev", ContainerDev,
+		"--lease-queue", "netns:" + RXNS + "/" + RXDev + ":3"}
+}
+
+// Netkits lists the interfaces of that kind beside the lab's NIC, and those of a container.
+func Netkits(t *testing.T, ct *veth.Netns) (names []string) {
+	t.Helper()
+	list := func() (struct{}, error) {
+		all, err := rtnl.Links()
+		for _, l := range all {
+			if l.Kind == rtnl.KindNetkit {
+				names = append(names, l.Name)
+			}
+		}
+		return struct{}{}, err
+	}
+	if _, err := In(RXNS, list); err != nil {
+		t.Fatal(err)
+	}
+	if err := ct.Do(func() error { _, err := list(); return err }); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// Container runs zcbench with a receive mode in a container that has a queue of the NIC leased:
+// nothing is copied, the queue's page pool says so, and afterwards nothing is left. The same flow
+// on another queue reaches the container as well, and is found out.
+func Container(t *testing.T, rx string) {
+	Need(t)
+	splits(t)
+	ct, flags := NewContainer(t)
+	for _, family := range []string{"ipv4", "ipv6"} {
+		args := slices.Clone(flags)
+		if family == "ipv6" {
+			args = append(args, "--ipv6")
+		}
+		r := measured(t, rx, args...)
+		h := r.SUT
+		if h.ZeroCopyBytes == nil || *h.ZeroCopyBytes != *h.Bytes || h.CopiedBytes == nil || *h.CopiedBytes != 0 {
+			t.Errorf("%s: %s bytes, %s copied, %s not", family, count(h.Bytes), count(h.CopiedBytes),
+				count(h.ZeroCopyBytes))
+		}
+		if to := h.Value(rx + "_leased_queue"); to != 1 {
+			t.Errorf("%s: leased to queue %v: not as queue-get tells it of the first that was made", family, to)
+		}
+	}
+	invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+
+		" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3", append(flags, "--steer-queue", "1")...)
+	if left := Netkits(t, ct); left != nil {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// ContainerKilled kills zcbench and its agents while a receiver in a container has the leased
+// queue's memory, and has zcbench restore: the pair of interfaces goes, and with it the lease.
+func ContainerKilled(t *testing.T, rx string) {
+	Need(t)
+	splits(t)
+	before := DeviceState(t)
+	ct, flags := NewContainer(t)
+	cmd := exec.Command("zcbench", append([]string{"run", "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
+		"--duration", "10m", "--pace", "20M", "--json"}, flags...)...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the leased queue has the receiver's memory", func() bool {
+		q, err := OnDevice(func(d *nic.Device) (nic.Queue, error) { return d.Queue(3) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q.Leased && q.Provider != nic.ProviderNone
+	})
+	for _, pid := range append(childrenOf(t, cmd.Process.Pid), cmd.Process.Pid) {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Errorf("kill %d: %v", pid, err)
+		}
+	}
+	_ = cmd.Wait()
+	AwaitFree(t, 3)
+	if left := Netkits(t, ct); len(left) != 2 {
+		t.Errorf("killed, it left %v, not a pair: there is nothing to restore", left)
+	}
+	said, err := exec.Command("zcbench", "restore").CombinedOutput()
+	t.Logf("%s", said)
+	if left := Netkits(t, ct); err != nil || left != nil {
+		t.Errorf("restore: %v, and left %v", err, left)
+	}
+	asBefore(t, before)
+	if q, err := OnDevice(func(d *nic.Device) (nic.Queue, error) { return d.Queue(3) }); err != nil || q.Leased {
+		t.Errorf("still leased, %v", err)
+	}
+}
+
+// childrenOf lists the processes that one has started.
+func childrenOf(t *testing.T, parent int) (pids []int) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range stats {
+		b, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // it has ended
+		}
+		var pid, of int
+		var state string
+		_, after, ok := strings.Cut(string(b), ") ")
+		if _, serr := fmt.Sscan(after, &state, &of); err != nil || !ok || serr != nil {
+			t.Fatalf("%s: %v, %v", file, err, serr)
+		}
+		if _, err := fmt.Sscan(string(b), &pid); err == nil && of == parent {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// ContainerOfOthers has somebody else make the container's interface and bring it its packets, as
+// a CNI does: it is used as it is, and stays. One without a lease, and one of another kind, are
+// refused.
+func ContainerOfOthers(t *testing.T, rx string) {
+	Need(t)
+	splits(t)
+	ct, flags := NewContainer(t)
+	const port = 7717
+	_, err := In(RXNS, func() (*bpf.Redirection, error) {
+		d, err := nic.Open(RXDev)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		s, err := d.Setting(nic.LeaseName(3, ContainerDev, ct.Path()))
+		if err == nil {
+			err = s.Set("present")
+		}
+		if err != nil {
+			return nil, err
+		}
+		primary, err := theirs()
+		if err != nil {
+			return nil, err
+		}
+		r, err := bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary, Port: port})
+		t.Cleanup(func() { _ = r.Close() })
+		return r, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := append(slices.Clone(flags), "--port", fmt.Sprint(port))
+	if h := measured(t, rx, at...).SUT; h.ZeroCopyBytes == nil || *h.ZeroCopyBytes != *h.Bytes {
+		t.Errorf("%s bytes, %s not copied", count(h.Bytes), count(h.ZeroCopyBytes))
+	}
+	if left := Netkits(t, ct); !slices.Equal(left, []string{"cni0", ContainerDev}) {
+		t.Errorf("what others have made is now %v", left)
+	}
+	if err := removeTheirs(); err != nil {
+		t.Error(err)
+	}
+	for kind, add := range map[string]func(*rtnl.Conn, rtnl.PairEnd, rtnl.PairEnd, int) error{
+		"netkit": (*rtnl.Conn).AddNetkit, "veth": (*rtnl.Conn).AddVeth} {
+		refusedContainer(t, ct, flags, rx, kind, add)
+	}
+}
+
+// theirs makes the pair's end beside the NIC one that is not of zcbench's making.
+func theirs() (index int, err error) {
+	c, err := rtnl.Dial()
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	all, err := c.Links()
+	if err != nil {
+		return 0, err
+	}
+	at := slices.IndexFunc(all, func(l rtnl.Link) bool { return l.Kind == rtnl.KindNetkit })
+	if at < 0 {
+		return 0, errors.New("no netkit interface")
+	}
+	index = all[at].Index
+	return index, errors.Join(c.SetUp(index, false), c.Change(index, func(ae *netlink.AttributeEncoder) {
+		ae.String(unix.IFLA_IFNAME, "cni0")
+	}), c.SetUp(index, true))
+}
+
+func removeTheirs() error {
+	_, err := In(RXNS, func() (struct{}, error) {
+		c, err := rtnl.Dial()
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer c.Close()
+		l, err := c.Named("cni0")
+		if err == nil {
+			err = c.Delete(l.Index)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// refusedContainer gives the container an interface that has no lease, and runs zcbench on it.
+func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx, kind string,
+	add func(*rtnl.Conn, rtnl.PairEnd, rtnl.PairEnd, int) error) {
+	t.Helper()
+	_, err := In(RXNS, func() (struct{}, error) {
+		c, err := rtnl.Dial()
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer c.Close()
+		return struct{}{}, add(c, rtnl.PairEnd{Name: "cni0", MTU: 1500}, rtnl.PairEnd{Name: ContainerDev, MTU: 1500}, ct.Fd())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := removeTheirs(); err != nil {
+			t.Error(err)
+		}
+	}()
+	cmd := exec.Command("zcbench", append([]string{"run", "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
+		"--duration", "1s"}, flags...)...)
+	out, _ := cmd.CombinedOutput()
+	status, want := 2, "has no address"
+	if kind == "veth" {
+		want = "is of kind veth, and a queue is leased to an interface of kind netkit"
+	}
+	if got := cmd.ProcessState.ExitCode(); got != status || !strings.Contains(strings.Join(strings.Fields(string(out)), " "),
+		want) {
+		t.Errorf("%s: status %d, want %d and %q:\n%s", kind, got, status, want, out)
+	}
+}

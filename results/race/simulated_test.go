@@ -192,7 +192,11 @@ func (p *played) holds(e Effects) bool {
 		if x.With >= 0 {
 			levels[x.With] = x.WithLevel
 		}
-		weights, _ := p.corners(p.measured(), levels, p.field.Arms[p.field.Default])
+		arms := p.measured()
+		if !p.field.Factors[x.Factor].Host || x.With >= 0 && !p.field.Factors[x.With].Host { // by the first blocks
+			arms = slices.DeleteFunc(arms, func(arm int) bool { return arm >= p.field.first() })
+		}
+		weights, _ := p.corners(arms, levels, p.field.Arms[p.field.Default])
 		truth := 0.0
 		for arm, w := range weights {
 			truth += w * p.m.truth[arm]

@@ -88,7 +88,7 @@ func meanInterval(v []float64, alpha float64) (m, lo, hi float64, ok bool) {
 	if m = mean(v); len(v) < MinRuns {
 		return m, m, m, false
 	}
-	t := studentT(len(v)-1, alpha)
+	t := StudentT(len(v)-1, alpha)
 	far := t * deviation(v) / math.Sqrt(float64(len(v)))
 	return m, m - far, m + far, !math.IsNaN(far) && !math.IsInf(far, 0)
 }
@@ -100,8 +100,8 @@ type tKey struct {
 
 var quantilesT sync.Map // tKey -> float64
 
-// studentT returns what Student's t exceeds with the chance alpha, on either side.
-func studentT(df int, alpha float64) float64 {
+// StudentT returns what Student's t exceeds with the chance alpha, on either side.
+func StudentT(df int, alpha float64) float64 {
 	key := tKey{df, alpha}
 	if t, ok := quantilesT.Load(key); ok {
 		return t.(float64)

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+
+package race
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/zcbench/zcbench/results/stat"
+)
+
+// Margin is what does not matter: a winner that is less than 2 % behind the best is as good.
+const Margin = .02
+
+// Race is a search for the best arm of a field. It depends on the field, the budget, the seed and
+// what it was told, and on nothing else: told the same again, from a journal, it is where it was.
+type Race struct {
+	field  *Field
+	budget Budget
+	seed   uint64
+	group  []int // of each arm
+	groups int
+
+	in   []bool    // the race
+	left []leaving // of each arm
+	obs  []observation
+
+	blocks, starts int     // that were begun
+	whole          int     // blocks in which every arm ran that can run
+	queue          []Start // of the block that runs
+	plan           float64 // what the starts so far were to take
+	spent          float64 // what they took
+	last           int     // the group that the host is set for
+	over           bool
+
+	fitted   *fit // of the observations
+	fittedOf int
+}
+
+// leaving is when and why an arm left the race.
+type leaving struct {
+	block int // from 1; 0: it did not
+	why   string
+	out   bool // it cannot be in it
+}
+
+// New begins a race.
+func New(field *Field, budget Budget, seed uint64) (*Race, error) {
+	if err := cmp.Or(field.check(), budget.check()); err != nil {
+		return nil, err
+	}
+	if least := budget.Least(field); budget.Seconds < least {
+		return nil, fmt.Errorf("%d settings take at least %.0f s, not %.0f s", len(field.Arms), math.Ceil(least),
+			budget.Seconds)
+	}
+	r := &Race{field: field, budget: budget, seed: seed, last: -1, in: make([]bool, len(field.Arms)),
+		left: make([]leaving, len(field.Arms))}
+	for i := range r.in {
+		r.in[i] = true
+	}
+	r.group, r.groups = field.groups()
+	r.begin()
+	return r, nil
+}
+
+// Next returns what is to run next, the same until it was told; ok is false when the race is over.
+func (r *Race) Next() (s Start, ok bool) {
+	if r.over {
+		return s, false
+	}
+	return r.queue[0], true
+}
+
+// Tell takes what a start read, and how long it took with what came before it; 0: as planned. It
+// refuses a start that is not the next one: then the journal is of another race.
+func (r *Race) Tell(s Start, seconds float64, readings []Reading) error {
+	if next, ok := r.Next(); !ok || s.Block != next.Block || s.Group != next.Group || !slices.Equal(s.Arms, next.Arms) {
+		return fmt.Errorf("start %v is not the next one of this race, %v", s, next)
+	}
+	for _, reading := range readings {
+		if !slices.Contains(s.Arms, reading.Arm) || reading.Out == "" && !(reading.Value > 0 && reading.Value < math.MaxFloat64) {
+			return fmt.Errorf("reading %v of start %v is of no arm of it, or not above 0", reading, s)
+		}
+	}
+	var planned float64
+	planned, r.last = r.budget.cost(r.last, r.queue[:1])
+	r.plan, r.spent = r.plan+planned, r.spent+cmp.Or(seconds, planned)
+	for _, reading := range readings {
+		if reading.Out != "" {
+			r.in[reading.Arm], r.left[reading.Arm] = false, leaving{r.blocks, reading.Out, true}
+			continue
+		}
+		r.obs = append(r.obs, observation{reading.Arm, r.starts, s.Block, math.Log(reading.Value)})
+	}
+	r.starts++
+	if r.queue = r.queue[1:]; len(r.queue) == 0 {
+		r.halve()
+	}
+	return nil
+}
+
+// Spent returns how many seconds the race took so far.
+func (r *Race) Spent() float64 { return r.spent }
+
+// begin lays out the next block.
+func (r *Race) begin() {
+	arms := r.running()
+	r.queue = layOut(r.blocks, arms, r.group, r.groups, r.budget.Together, r.seed)
+	if r.blocks++; !slices.ContainsFunc(r.left, func(l leaving) bool { return l.block > 0 && !l.out }) {
+		r.whole = r.blocks
+	}
+}
+
+func (r *Race) running() (arms []int) {
+	for i, in := range r.in {
+		if in {
+			arms = append(arms, i)
+		}
+	}
+	return arms
+}
+
+// layOut makes the starts of a block: the groups in an order that is rotated every second block, and
+// turned round in between, so that drift hits all alike. If a group has more arms than can be in a
+// start, which are together is dealt anew in each block.
+func layOut(block int, arms, group []int, groups, together int, seed uint64) (out []Start) {
+	rng := rand.New(rand.NewPCG(seed, uint64(block)))
+	for i := range groups {
+		at := (i + block/2) % groups
+		var own []int
+		for _, arm := range arms {
+			if group[arm] == at {
+				own = append(own, arm)
+			}
+		}
+		parts := 1
+		if together > 0 {
+			parts = (len(own) + together - 1) / together
+			rng.Shuffle(len(own), func(i, k int) { own[i], own[k] = own[k], own[i] })
+		}
+		for p := range parts {
+			if part := own[p*len(own)/parts : (p+1)*len(own)/parts]; len(part) > 0 {
+				slices.Sort(part)
+				out = append(out, Start{Block: block, Group: at, Arms: part})
+			}
+		}
+	}
+	if block%2 == 1 {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+// halve ends a block: arms leave the race, and the next block begins, or the race is over.
+func (r *Race) halve() {
+	has := make([]bool, len(r.in))
+	for _, o := range r.obs {
+		has[o.arm] = true
+	}
+	for _, arm := range r.running() {
+		if !has[arm] {
+			r.in[arm], r.left[arm] = false, leaving{r.blocks, "none of its runs counted", true}
+		}
+	}
+	arms := r.running()
+	if len(arms) < 2 {
+		r.end()
+		return
+	}
+	rivals := r.rivals(arms)
+	alpha := stat.Alpha / float64(len(rivals))
+	order, may, near := []int{r.leader(arms)}, 1, true
+	for _, v := range rivals {
+		lo, hi := v.interval(alpha)
+		if hi < 0 {
+			r.drop(v.arm, "worse than the leader: "+ratio(v.value, lo, hi))
+			continue
+		}
+		if hi > Margin {
+			may++
+		}
+		near = near && lo > -Margin/2 && hi < Margin/2
+		order = append(order, v.arm)
+	}
+	keep := min(len(order), max(2, (len(arms)+1)/2, may))
+	time := (r.budget.Seconds - r.spent) / r.pace()
+	for keep > 2 && r.course(order[:keep]) > time {
+		keep--
+	}
+	if first, _ := r.block(order[:keep]); len(order) == 1 || near || first > time {
+		r.end()
+		return
+	}
+	for _, arm := range order[keep:] {
+		i := slices.IndexFunc(rivals, func(v rival) bool { return v.arm == arm })
+		lo, hi := rivals[i].interval(alpha)
+		r.drop(arm, "not among the best for which there was time: "+ratio(rivals[i].value, lo, hi))
+	}
+	r.begin()
+}
+
+func (r *Race) end() { r.over, r.queue = true, nil }
+
+func (r *Race) drop(arm int, why string) {
+	r.in[arm], r.left[arm] = false, leaving{r.blocks, why, false}
+}
+
+func ratio(value, lo, hi float64) string {
+	return fmt.Sprintf("%.3f of it, [%.3f, %.3f]", math.Exp(value), math.Exp(lo), math.Exp(hi))
+}
+
+// pace is how much longer starts take than planned.
+func (r *Race) pace() float64 { return r.spent / r.plan }
+
+// block computes what a block of arms takes, as planned.
+func (r *Race) block(arms []int) (seconds float64, last int) {
+	return r.budget.cost(r.last, layOut(r.blocks, arms, r.group, r.groups, r.budget.Together, r.seed))
+}
+
+// course computes what it takes to halve arms, the best first, until two are left and have run twice
+// more.
+func (r *Race) course(order []int) (seconds float64) {
+	for n := len(order); ; n = (n + 1) / 2 {
+		s, _ := r.block(order[:n])
+		if seconds += s; n <= 2 {
+			return seconds + s
+		}
+	}
+}
+
+// Least computes the least time in which a field can race: a block of all, and two of two.
+func (b *Budget) Least(f *Field) float64 {
+	return b.Factorial(f, 1) + 4*(b.Arm+b.Start+b.Change)
+}
+
+// fit returns the model of all that was told.
+func (r *Race) fit() *fit {
+	if r.fitted == nil || r.fittedOf != len(r.obs) {
+		r.fitted, r.fittedOf = newFit(r.obs, len(r.in), r.blocks, r.starts, nil), len(r.obs)
+	}
+	return r.fitted
+}
+
+// leader returns the best of arms.
+func (r *Race) leader(arms []int) int {
+	f := r.fit()
+	return slices.MaxFunc(arms, func(a, b int) int { return cmp.Or(cmp.Compare(f.arm[a], f.arm[b]), b-a) })
+}
+
+// rival is how an arm stands to the leader.
+type rival struct {
+	contrast
+	arm int
+}
+
+// rivals compares arms with the leader among them, which is left out: first those that are the most
+// likely to be better by [Margin].
+func (r *Race) rivals(arms []int) (out []rival) {
+	leader := r.leader(arms)
+	for _, arm := range arms {
+		if arm != leader {
+			out = append(out, rival{r.fit().of(map[int]float64{arm: 1, leader: -1}), arm})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b rival) int {
+		return cmp.Compare((b.value-Margin)/b.se, (a.value-Margin)/a.se)
+	})
+	return out
+}

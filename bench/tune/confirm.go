@@ -12,10 +12,12 @@ import (
 
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // The confirmation, as far as the file does not say: so many starts, of windows so long that it takes
-// a third of the time, but no longer than there would be a use for.
+// a third of the time, but no longer than there would be a use for. Where that is too little time,
+// there are fewer starts, but as many as an interval takes.
 const (
 	confirmStarts = 12
 	confirmWindow = 2 * time.Second
@@ -46,6 +48,10 @@ func (s *Search) freeze() (all []frozen) {
 			e.Cannot = append(e.Cannot, Cannot{Mode: e.Name, Reason: "none of its runs counted"})
 			continue
 		}
+		if l.Gain == 0 { // nobody knows whether it is better than the defaults
+			s.note("%s: no run of its defaults counted in the search, so that no setting was chosen", e.Name)
+			l.Winner = e.field.Default
+		}
 		f := frozen{entry: e, arm: e.field.Arms[l.Winner]}
 		f.base, f.best = s.cell(e, e.field.Arms[e.field.Default]), s.cell(e, f.arm)
 		all = append(all, f)
@@ -64,7 +70,7 @@ func (s *Search) confirmed(cells int) (window, takes time.Duration, starts int) 
 	if s.spec.Said("repetitions") {
 		starts = s.spec.Repetitions
 	}
-	turn := s.spec.TurnLength()
+	turn := s.plan.TurnLength()
 	each := func(d time.Duration) time.Duration { // of a cell in a start, with about what is around it
 		if turn == 0 {
 			return d + s.spec.RampUp + s.spec.RampDown + 500*time.Millisecond
@@ -80,6 +86,9 @@ func (s *Search) confirmed(cells int) (window, takes time.Duration, starts int) 
 	for window = max(window, least); window > least && whole(window) > s.time/confirmShare; {
 		window = max(least, window*9/10)
 	}
+	for starts > stat.MinRuns && !s.spec.Said("repetitions") && whole(window) > s.time/confirmShare {
+		starts--
+	}
 	return window.Round(time.Millisecond), whole(window), starts
 }
 
@@ -91,7 +100,7 @@ func (s *Search) write(all []frozen, how string) (text string, cells []plan.Cell
 	if err != nil {
 		return "", nil, err
 	}
-	turn := s.spec.TurnLength()
+	turn := s.plan.TurnLength()
 	window, _, starts := s.confirmed(2 * len(all))
 	alone := false
 	for i := range all {
@@ -136,12 +145,7 @@ func (s *Search) write(all []frozen, how string) (text string, cells []plan.Cell
 		return s.spec.Item(&cells[max(0, i)])
 	}
 	if ref := reference(all); len(all) > 1 {
-		say("baseline: %s\ncompare:\n  primary:", best(&all[ref]))
-		for i := range all {
-			if i != ref {
-				say("    - %s", best(&all[i]))
-			}
-		}
+		say("baseline: %s", best(&all[ref]))
 	}
 	return out.String(), cells, nil
 }

@@ -21,8 +21,8 @@ import (
 
 // What is assumed of a search.
 const (
-	// changes is about how long it takes to set a host for another group.
-	changes = time.Second
+	// changes is about how long it takes to set a host for another group; races learn how long it is.
+	changes = 300 * time.Millisecond
 	// blocksOfAll is how many blocks of all settings a race's time is to last for: after the first,
 	// at most half of them go on.
 	blocksOfAll = 2.5
@@ -61,8 +61,9 @@ type start struct {
 // what they showed; told the same again, from a journal, it goes the same way.
 type Search struct {
 	goal  Goal
-	spec  *matrix.Spec
-	usual bool // no file names factors
+	spec  *matrix.Spec // what the user says
+	plan  *matrix.Spec // of the search
+	usual bool         // no file names factors
 	time  time.Duration
 	note  func(format string, args ...any)
 
@@ -74,15 +75,24 @@ type Search struct {
 	block   int
 	groups  map[string]int
 	starts  int
+	tries   int            // of the start that is played, which something else disturbed
 	last    results.Record // of the start before
 	pace    int            // bits per second
+
+	begun, said time.Time // when this session began, and last said how far it is
 }
+
+// InputError is a plan, or a time, of which no search can be made.
+type InputError struct{ Err error }
+
+func (e *InputError) Error() string { return e.Err.Error() }
+func (e *InputError) Unwrap() error { return e.Err }
 
 // newSearch prepares a search among the cells of a plan that may take so long.
 func newSearch(goal Goal, spec *matrix.Spec, most time.Duration, note func(string, ...any)) (*Search, error) {
 	all, own, err := Spaces(spec)
 	if err != nil {
-		return nil, err
+		return nil, &InputError{err}
 	}
 	s := &Search{goal: goal, spec: spec, usual: own, time: most, note: note, groups: map[string]int{}}
 	for i := range all {
@@ -237,7 +247,7 @@ func (s *Search) cell(e *entry, arm []int) plan.Cell {
 	if s.pace > 0 {
 		c.PaceBitsPS = s.pace
 	}
-	if c.CheckTurns() != nil || s.spec.TurnLength() == 0 {
+	if c.CheckTurns() != nil || s.plan.TurnLength() == 0 {
 		c.Turn = plan.NoTurns
 	}
 	return c
@@ -289,7 +299,8 @@ func (s *Search) took(starts []start) (d time.Duration) {
 // share gives each mode the same time, and so many settings as that is enough for.
 func (s *Search) share() error {
 	tries := s.took(s.queue)
-	each := (s.time - tries) / time.Duration(s.running())
+	_, confirm, _ := s.confirmed(2 * s.running())
+	each := (s.time - tries - confirm) / time.Duration(s.running())
 	for _, e := range s.entries {
 		if e.out() {
 			continue
@@ -306,10 +317,10 @@ func (s *Search) share() error {
 		}
 		if e.most < 2 {
 			least := 2*blocksOfAll*(b.Arm+b.Start+b.Change) + 1
-			whole := time.Duration(least*float64(time.Second))*time.Duration(s.running()) + tries - s.time
-			return &fault.Error{Op: fmt.Sprintf("the time is too short: %v are left for each of %d modes, and %s takes "+
-				"%.0f s to try two settings", max(0, each).Round(time.Second), s.running(), e.Name, math.Ceil(least)),
-				How: fmt.Sprintf("give it %v more (--for-time), or fewer modes or levels", whole.Round(time.Second))}
+			return &InputError{&fault.Error{Op: fmt.Sprintf("the time is too short: of %v, %v are for a first try of each level and %v "+
+				"for the confirmation, so that each of %d modes has %v, and %s takes %.0f s to try two settings", s.time,
+				tries.Round(time.Second), confirm.Round(time.Second), s.running(), max(0, each).Round(time.Second), e.Name,
+				math.Ceil(least)), How: "a longer --for-time, or fewer modes or levels"}}
 		}
 	}
 	return nil
@@ -320,7 +331,10 @@ func (s *Search) budget(e *entry, each time.Duration) race.Budget {
 	arm := make([]int, len(e.Factors))
 	one := s.runs(e, [][]int{arm}, false)
 	two := slices.Concat(one, one)
-	b := race.Budget{Seconds: each.Seconds(), Change: changes.Seconds(), Together: e.together}
+	b := race.Budget{Seconds: each.Seconds(), Together: e.together}
+	if slices.ContainsFunc(e.Factors, func(f Factor) bool { return plan.LookupOption(f.Option).Apart() }) {
+		b.Change = changes.Seconds()
+	}
 	if one[0].Group == 0 {
 		b.Arm = s.found.Length(one).Seconds()
 		return b
@@ -338,14 +352,31 @@ func (s *Search) can(e *entry) func(plan.Cell) bool {
 
 // Next returns the next start: of what is tried, then of the modes' races, block by block.
 func (s *Search) Next() ([]matrix.Run, error) {
-	if s.now = s.next(); s.now == nil {
+	if s.tries == 0 {
+		s.now = s.next()
+	}
+	if s.now == nil {
 		return nil, nil
 	}
+	s.sayTime()
 	for i := range s.now.runs {
 		s.now.runs[i].Rep, s.now.runs[i].Block = s.starts, s.starts
 	}
 	s.starts++
 	return s.now.runs, nil
+}
+
+// sayTime says now and then how far the search is: a block may take minutes.
+func (s *Search) sayTime() {
+	const often = 20 * time.Second
+	switch now := time.Now(); {
+	case s.begun.IsZero():
+		s.begun, s.said = now, now
+	case now.Sub(s.said) > often:
+		s.said = now
+		s.note("%s, start %d of the search, %v so far; all of it takes about %v", s.now.entry.Name, s.starts+1,
+			now.Sub(s.begun).Round(time.Second), s.time)
+	}
 }
 
 // next finds it. In a block each mode has its starts one after another, and who is first changes from
@@ -389,6 +420,11 @@ func (e *entry) next() (race.Start, bool) {
 // Tell takes what a start showed.
 func (s *Search) Tell(recs []results.Record) error {
 	now := s.now
+	if s.again(recs) {
+		s.tries++
+		return nil
+	}
+	s.tries = 0
 	defer func() { s.last = recs[0] }()
 	if now.trial == nil {
 		return s.tellRace(now, recs)
@@ -400,6 +436,18 @@ func (s *Search) Tell(recs []results.Record) error {
 		return nil
 	}
 	return s.begin()
+}
+
+// mostTries is how often a start is made that something else disturbs.
+const mostTries = 3
+
+// again reports whether to make a start again: something else disturbed it, or a run failed. What is
+// tried for the first time is believed to be invalid only if it is so again.
+func (s *Search) again(recs []results.Record) bool {
+	return s.tries+1 < mostTries && slices.ContainsFunc(recs, func(r results.Record) bool {
+		return r.Verdict == results.Failed || r.FailedGate() == plan.ByEnvironment ||
+			r.Verdict == results.Invalid && s.now.trial != nil
+	})
 }
 
 // tried takes what became of a level.
@@ -539,13 +587,13 @@ func (s *Search) sayBlock(e *entry, block int, goesOn bool) {
 			in++
 		}
 	}
-	lead := "no setting could run"
+	lead := "no run counted"
 	if l, ok := e.race.Leaders(); ok {
 		lead = "the defaults lead"
 		if words := e.words(e.field.Arms[l.Winner]); words != nil {
 			lead = strings.Join(words, " ") + " leads"
 		}
-		if l.Winner != e.field.Default {
+		if l.Winner != e.field.Default && l.Gain > 0 {
 			lead += fmt.Sprintf(" (%+.1f %% so far)", 100*(l.Gain-1))
 		}
 	}

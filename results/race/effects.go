@@ -68,7 +68,8 @@ func (e *Effects) Of(factor int, bound float64) Word {
 // told by the blocks in which all arms ran: later ones have only arms that were good, so they would
 // say too much. What is set on a host is told by all blocks, because starts vary by more than that.
 func (r *Race) Effects() (e Effects) {
-	all := r.fit()
+	all := *r.fit()
+	all.dfOwn, all.dfStart = max(1, all.dfOwn-before), max(1, all.dfStart-before) // what was assumed tells nothing
 	var early []observation
 	for _, o := range r.obs {
 		if o.block < r.whole && !r.left[o.arm].out {
@@ -88,7 +89,7 @@ func (r *Race) Effects() (e Effects) {
 			host = host && r.field.Factors[factor].Host
 		}
 		if host {
-			f = all
+			f = &all
 		}
 		weights, n := r.corners(levels, base)
 		if n > 0 {

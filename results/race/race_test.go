@@ -3,199 +3,232 @@
 package race
 
 import (
-	"math"
-	"math/rand/v2"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/kind"
-	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
 const _ = kind.Pure
 
-// noise is how a simulated machine varies, in logarithms.
-type noise struct {
-	own, start  float64 // of an arm in a start, of a start
-	drift, wave float64 // over the time of a race
-	off, offBy  float64 // how often a start is off, and an arm in one; how far
+// told is a line of a journal.
+type told struct {
+	Start    Start
+	Readings []Reading
 }
 
-// machine plays starts of a landscape: the truth, in logarithms.
-type machine struct {
-	noise
-	rng    *rand.Rand
-	truth  []float64
-	budget Budget
-	now    float64
-	last   int
-}
-
-func (m *machine) play(s Start) (out []Reading) {
-	took, last := m.budget.cost(m.last, []Start{s})
-	m.now, m.last = m.now+took, last
-	far := m.now / m.budget.Seconds
-	common := m.start*m.rng.NormFloat64() - m.drift*far + m.wave*math.Sin(9*far)
-	if m.rng.Float64() < m.off {
-		common -= m.offBy * m.rng.ExpFloat64()
+// Told the same again, a race is where it was; a journal of another is refused.
+func TestReplays(t *testing.T) {
+	f := six()
+	b := third(f)
+	b.Together = 7
+	r, err := New(f, b, 5)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, arm := range s.Arms {
-		y := m.truth[arm] + common + m.own*m.rng.NormFloat64()
-		if m.rng.Float64() < m.off {
-			y -= m.offBy / 2 * m.rng.ExpFloat64()
+	p := play(t, f, b, usual, 1, 3)
+	m := &machine{noise: usual, rng: p.m.rng, truth: p.m.truth, budget: b, last: -1}
+	var journal []byte
+	for s, ok := r.Next(); ok; s, ok = r.Next() {
+		line := told{s, m.play(s)}
+		text, err := json.Marshal(line)
+		if err != nil {
+			t.Fatal(err)
 		}
-		out = append(out, Reading{Arm: arm, Value: math.Exp(y)})
+		journal = append(append(journal, text...), '\n')
+		if err := r.Tell(s, 30, line.Readings); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return out
+	again, err := New(f, b, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := New(f, b, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := false
+	for d := json.NewDecoder(strings.NewReader(string(journal))); d.More(); {
+		var line told
+		if err := d.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Tell(line.Start, 30, line.Readings); err != nil {
+			t.Fatal(err)
+		}
+		refused = refused || other.Tell(line.Start, 30, line.Readings) != nil
+	}
+	if _, ok := again.Next(); ok || !reflect.DeepEqual(r.Standing(), again.Standing()) {
+		t.Error("a replayed race stands elsewhere")
+	}
+	if !refused {
+		t.Error("the journal of another race is taken")
+	}
 }
 
-var sixFactors = []Factor{{"ring", []string{"1024", "8192"}, true}, {"gro", []string{"on", "off"}, true},
-	{"read", []string{"64k", "1m"}, false}, {"area", []string{"pages", "huge"}, false},
-	{"rx_buf_len", []string{"4k", "32k"}, false}, {"token_batch", []string{"32", "128"}, false}}
-
-func full(factors []Factor) (arms [][]int) {
-	arms = [][]int{nil}
-	for _, f := range factors {
-		var next [][]int
+// A block has every arm that runs once, in starts of one group and not too many; a block has at most
+// half of the arms of the one before it or all that may be better; the order turns round.
+func TestBlocks(t *testing.T) {
+	f := six()
+	b := third(f)
+	b.Together = 6
+	b.Seconds *= 1.5
+	r, err := New(f, b, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{noise: usual, rng: play(t, f, b, usual, 0, 1).m.rng, truth: make([]float64, 64), budget: b, last: -1}
+	var blocks [][]int
+	var groups [][]int
+	for s, ok := r.Next(); ok; s, ok = r.Next() {
+		if s.Block == len(blocks) {
+			blocks, groups = append(blocks, nil), append(groups, nil)
+		}
+		if len(s.Arms) > 6 || slices.ContainsFunc(s.Arms, func(a int) bool { return r.group[a] != s.Group }) {
+			t.Errorf("start %v", s)
+		}
+		blocks[s.Block], groups[s.Block] = append(blocks[s.Block], s.Arms...), append(groups[s.Block], s.Group)
+		if err := r.Tell(s, 0, m.play(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, arms := range blocks {
+		slices.Sort(arms)
+		if unique := slices.Compact(slices.Clone(arms)); len(unique) != len(arms) || i == 0 && len(arms) != 64 {
+			t.Errorf("block %d has %v", i, arms)
+		}
 		for _, a := range arms {
-			for l := range f.Levels {
-				next = append(next, append(append([]int(nil), a...), l))
-			}
-		}
-		arms = next
-	}
-	return arms
-}
-
-type landscape struct {
-	name  string
-	truth func(rng *rand.Rand, arms [][]int) []float64
-}
-
-func additive(rng *rand.Rand, arms [][]int, size, pair float64) (t []float64) {
-	n := len(arms[0])
-	main, both := make([]float64, n), make([][]float64, n)
-	for i := range main {
-		main[i], both[i] = size*rng.NormFloat64(), make([]float64, n)
-		for k := range i {
-			both[i][k] = pair * rng.NormFloat64()
-		}
-	}
-	for _, a := range arms {
-		y := 3.0
-		for i, l := range a {
-			y += main[i] * float64(l)
-			for k := range i {
-				y += both[i][k] * float64(l*a[k])
-			}
-		}
-		t = append(t, y)
-	}
-	return t
-}
-
-var landscapes = []landscape{
-	{"additive", func(rng *rand.Rand, arms [][]int) []float64 { return additive(rng, arms, .05, 0) }},
-	{"interacting", func(rng *rand.Rand, arms [][]int) []float64 { return additive(rng, arms, .03, .05) }},
-	{"small", func(rng *rand.Rand, arms [][]int) []float64 { return additive(rng, arms, .01, .01) }},
-	{"flat", func(_ *rand.Rand, arms [][]int) []float64 { return make([]float64, len(arms)) }},
-	{"needle", func(rng *rand.Rand, arms [][]int) []float64 {
-		t := additive(rng, arms, .02, 0)
-		t[1+rng.IntN(len(arms)-1)] += .1
-		return t
-	}},
-	{"rugged", func(rng *rand.Rand, arms [][]int) []float64 {
-		t := additive(rng, arms, .03, .03)
-		for i := range t {
-			t[i] += .03 * rng.NormFloat64()
-		}
-		return t
-	}},
-}
-
-func TestSim(t *testing.T) {
-	field := &Field{Mode: "zcrx", Factors: sixFactors, Arms: full(sixFactors)}
-	noises := map[string]noise{"usual": {.007, .02, .03, .01, .03, .05}, "calm": {.005, .01, .01, .005, .02, .05}, "rough": {.015, .03, .03, .01, .05, .08}}
-	for _, frac := range []float64{1. / 3} {
-		for _, nn := range []string{"usual", "rough"} {
-			for li, l := range landscapes {
-				budget := Budget{Arm: 5, Start: 8, Change: 3}
-				budget.Seconds = budget.Factorial(field, 6) * frac
-				rounds := long.Rounds(3, 200)
-				var won, best, used, cov, covMain, nMain, nulls, ties, tieDef, bound, optim, told float64
-				var words = map[Word]float64{}
-				n := float64(rounds)
-				for round := range rounds {
-					rng := rand.New(rand.NewPCG(uint64(li), uint64(round)))
-					m := &machine{noise: noises[nn], rng: rng, truth: l.truth(rng, field.Arms), budget: budget, last: -1}
-					r, err := New(field, budget, uint64(round))
-					if err != nil {
-						t.Fatal(err)
-					}
-					for {
-						s, ok := r.Next()
-						if !ok {
-							break
-						}
-						if err := r.Tell(s, 0, m.play(s)); err != nil {
-							t.Fatal(err)
-						}
-					}
-					used += r.Spent() / budget.Seconds
-					le, _ := r.Leaders()
-					top := math.Inf(-1)
-					for _, y := range m.truth {
-						top = max(top, y)
-					}
-					if m.truth[le.Winner] >= top-Margin {
-						won++
-					}
-					if m.truth[le.Winner] == top {
-						best++
-					}
-					if math.Log(1+le.Resolution) >= top-m.truth[le.Winner] {
-						bound++
-					}
-					ties += float64(len(le.Ties))
-					for _, x := range le.Ties {
-						if x == 0 {
-							tieDef++
-						}
-					}
-					gain := m.truth[le.Winner] - m.truth[0]
-					optim += math.Log(le.Gain) - gain
-					e := r.Effects()
-					in := 1.
-					for _, x := range append(e.Main, e.Pairs...) {
-						w, _ := r.corners(func() map[int]int {
-							m := map[int]int{x.Factor: x.Level}
-							if x.With >= 0 {
-								m[x.With] = x.WithLevel
-							}
-							return m
-						}(), field.Arms[0])
-						truth := 0.
-						for a, k := range w {
-							truth += k * m.truth[a]
-						}
-						if math.Log(x.Ratio.Lo) > truth || math.Log(x.Ratio.Hi) < truth {
-							in = 0
-							if field.Factors[x.Factor].Host && (x.With < 0 || field.Factors[x.With].Host) {
-								nMain++
-							} else {
-								nulls++
-							}
-						}
-					}
-					covMain += in
-					for f := range field.Factors {
-						words[e.Of(f, .02)] += 1. / 6
-					}
-					_ = cov
-				}
-				t.Logf("%.2f %-6s %-12s won %.3f best %.2f used %.2f bound %.3f ties %.1f def %.2f optimism %.4f told %.3f effects %.3f (host %v, within %v missed) %v", frac, nn, l.name, won/n, best/n, used/n, bound/n, ties/n, tieDef/n, optim/n, told/n, covMain/n, nMain, nulls, words)
+			if i > 0 && !slices.Contains(blocks[i-1], a) {
+				t.Errorf("arm %d is back in block %d", a, i)
 			}
 		}
 	}
-	_ = stat.Alpha
+	slices.Reverse(groups[1])
+	if len(blocks) < 4 || !slices.IsSorted(groups[0]) || !slices.IsSorted(groups[1]) || groups[2][0] != 1 {
+		t.Errorf("groups %v", groups)
+	}
+}
+
+// What cannot run, or never counts, leaves with its reason; who misses a start stays; one that takes
+// longer than planned ends earlier.
+func TestLeaves(t *testing.T) {
+	f := six()
+	b := third(f)
+	r, err := New(f, b, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := play(t, f, b, usual, 0, 1)
+	m := &machine{noise: usual, rng: p.m.rng, truth: p.m.truth, budget: b, last: -1}
+	m.truth[9] += 1
+	for s, ok := r.Next(); ok; s, ok = r.Next() {
+		planned, _ := b.cost(r.last, []Start{s})
+		readings := m.play(s)
+		readings = slices.DeleteFunc(readings, func(x Reading) bool { return x.Arm == 3 || x.Arm == 9 && s.Block == 1 })
+		for i := range readings {
+			if readings[i].Arm == 0 {
+				readings[i] = Reading{Arm: 0, Out: "no huge pages"}
+			}
+		}
+		if err := r.Tell(s, 1.4*planned, readings); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Spent() > b.Seconds || r.Spent() < b.Seconds/2 {
+		t.Errorf("took %.0f of %.0f s", r.Spent(), b.Seconds)
+	}
+	places := r.Standing()
+	l, _ := r.Leaders()
+	if l.Winner != 9 || places[0].Arm != 9 || l.Gain != 0 || len(l.Ties) > 0 {
+		t.Errorf("%+v", l)
+	}
+	for _, x := range places[62:] {
+		if !x.Out || x.Ratio != nil || x.Left != 1 || x.Arm == 0 && x.Why != "no huge pages" ||
+			x.Arm == 3 && x.Why != "none of its runs counted" {
+			t.Errorf("%+v", x)
+		}
+	}
+	for _, x := range places[1:62] {
+		if x.Out || x.Ratio == nil || x.Ratio.Hi >= 1 || x.Left > 0 && x.Why == "" {
+			t.Errorf("%+v", x)
+		}
+	}
+}
+
+// What is no field, no budget or no reading is refused.
+func TestRefused(t *testing.T) {
+	good := Budget{Seconds: 1e4, Arm: 1}
+	for name, change := range map[string]func(*Field, *Budget){
+		"default":       func(f *Field, _ *Budget) { f.Default = 64 },
+		"same":          func(f *Field, _ *Budget) { f.Arms[5] = f.Arms[6] },
+		"levels, of 6":  func(f *Field, _ *Budget) { f.Arms[5] = nil },
+		"has level 2":   func(f *Field, _ *Budget) { f.Arms[5] = []int{0, 0, 0, 0, 0, 2} },
+		"no setting":    func(f *Field, _ *Budget) { f.Arms = nil },
+		"take at least": func(_ *Field, b *Budget) { b.Seconds = 60 },
+		"time of an":    func(_ *Field, b *Budget) { b.Arm = 0 },
+		"below 0":       func(_ *Field, b *Budget) { b.Start = -1 },
+	} {
+		f, b := six(), good
+		change(f, &b)
+		if _, err := New(f, b, 1); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	r, err := New(six(), good, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := r.Next()
+	for _, x := range []Reading{{Arm: 63, Value: 1}, {Arm: 0}, {Arm: 0, Value: -1}} {
+		if err := r.Tell(s, 0, []Reading{x}); err == nil {
+			t.Errorf("%+v is taken", x)
+		}
+	}
+}
+
+// A mode with nothing to set has its default as winner, after one start.
+func TestNothingToTry(t *testing.T) {
+	r, err := New(&Field{Mode: "tcp", Arms: [][]int{{}}}, Budget{Seconds: 100, Arm: 5}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := r.Next()
+	if err := r.Tell(s, 0, []Reading{{Arm: 0, Value: 20}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := r.Next(); ok {
+		t.Error("it goes on")
+	}
+	if l, ok := r.Leaders(); !ok || l.Winner != 0 || l.Gain != 1 || l.Resolution != 0 || len(r.Effects().Main) != 0 {
+		t.Errorf("%+v", l)
+	}
+	if _, ok := Optimism(1, stat.Pairs([]float64{1}, []float64{1})); ok {
+		t.Error("optimism without an interval")
+	}
+}
+
+// Effects are of levels that arms have but for that one alone, and words need all of them.
+func TestWords(t *testing.T) {
+	in := func(lo, hi float64) Ratio { return Ratio{(lo + hi) / 2, lo, hi} }
+	for _, x := range []struct {
+		main, pair Ratio
+		want       Word
+	}{
+		{in(1.03, 1.05), in(.9, 1.1), Mattered}, {in(.99, 1.01), in(.995, 1.005), DidNot},
+		{in(.99, 1.01), in(.9, 1.1), CannotTell}, {in(.9, 1.1), in(.8, .9), Mattered}, {in(1.001, 1.01), in(.99, 1.01), DidNot},
+	} {
+		e := Effects{Main: []Effect{{Factor: 0, Level: 1, With: -1, Ratio: x.main}},
+			Pairs: []Effect{{Factor: 0, Level: 1, With: 1, WithLevel: 1, Ratio: x.pair}}}
+		if got := e.Of(0, .02); got != x.want {
+			t.Errorf("%v, %v: %s", x.main, x.pair, got)
+		}
+		if got := e.Of(2, .02); got != CannotTell {
+			t.Errorf("of a factor without effects: %s", got)
+		}
+	}
 }

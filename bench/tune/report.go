@@ -57,6 +57,7 @@ type Found struct {
 	Optimism   *race.Ratio `json:"optimism,omitempty"`
 	Resolution float64     `json:"resolution"` // how much better than the winner any setting may be
 	Ties       [][]string  `json:"ties"`       // settings that it cannot tell from the winner
+	Beside     []string    `json:"beside"`     // settings that effects are beside; none: the defaults
 	Mattered   []Effect    `json:"mattered"`
 	Together   []Effect    `json:"mattered_together"`
 	DidNot     []string    `json:"did_not_matter"` // factors
@@ -239,6 +240,23 @@ func limitOf(runs map[int]*results.Record) (by plan.LimitedBy) {
 	return by
 }
 
+// beside returns the arm beside which levels are seen: the defaults or, where a file has no cell that
+// differs from them in one level, the first of its own.
+func (f *frozen) beside() int {
+	for _, arm := range f.field.Arms {
+		n := 0
+		for i, level := range arm {
+			if level != f.field.Arms[f.field.Default][i] {
+				n++
+			}
+		}
+		if n == 1 {
+			return f.field.Default
+		}
+	}
+	return min(f.field.Default+1, len(f.field.Arms)-1)
+}
+
 // said collects what the search says of a mode.
 func (f *frozen) said() Found {
 	l, _ := f.race.Leaders()
@@ -252,7 +270,11 @@ func (f *frozen) said() Found {
 		}
 		out.Ties = append(out.Ties, words)
 	}
+	was := f.field.Default
+	f.field.Default = f.beside() // of the race's own field, for what it compares levels with
 	e := f.race.Effects()
+	out.Beside = append([]string{}, f.words(f.field.Arms[f.field.Default])...)
+	f.field.Default = was
 	word := func(factor, level int) string { return f.Factors[factor].word(level) }
 	for _, x := range e.Main {
 		if x.Differs() && !x.Small(race.Margin) {

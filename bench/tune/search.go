@@ -104,6 +104,10 @@ func newSearch(goal Goal, spec *matrix.Spec, most time.Duration, note func(strin
 // Begin finds out what these hosts can set, and plans to try each level once.
 func (s *Search) Begin(h *bench.Found) error {
 	s.found = h
+	splits := slices.ContainsFunc(s.entries, func(e *entry) bool { return e.Base.SplitsItself() })
+	for _, e := range s.entries {
+		e.prepare(h, splits)
+	}
 	if s.usual {
 		var all []Space
 		for _, e := range s.entries {

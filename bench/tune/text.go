@@ -134,7 +134,11 @@ func (p *printer) mode(m *Mode) {
 	p.blank()
 	p.line("", "  ", fmt.Sprintf("%s: %d of %d combinations raced, for %v.", m.Mode, s.Settings, s.Combinations,
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Second)))
-	p.effects("mattered", s.Mattered, "nothing that was told apart")
+	beside := ""
+	if len(s.Beside) > 0 {
+		beside = ", beside " + strings.Join(s.Beside, " ")
+	}
+	p.effects("mattered"+beside, s.Mattered, "nothing that was told apart")
 	if len(s.Together) > 0 {
 		p.effects("together they do more, or less, than each", s.Together, "")
 	}

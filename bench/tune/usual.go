@@ -4,7 +4,6 @@ package tune
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,13 +40,10 @@ var usual = []struct {
 }
 
 // Usual gives the spaces what their modes have and these hosts can set, but for what the plan says
-// for all cells, and prepares their defaults: beside modes that split headers, the others have them
-// as the NIC was found.
+// for all cells.
 func Usual(all []Space, s *matrix.Spec, h *bench.Found) []Space {
-	splits := slices.ContainsFunc(all, func(x Space) bool { return x.Base.SplitsItself() })
 	for i := range all {
 		x := &all[i]
-		x.prepare(h, splits)
 		if m := h.Missing(x.Base); m != nil {
 			x.Cannot = append(x.Cannot, Cannot{x.Name, "", m.Reason, m.Fix})
 			continue
@@ -68,15 +64,22 @@ func Usual(all []Space, s *matrix.Spec, h *bench.Found) []Space {
 	return all
 }
 
-// prepare completes the defaults of a mode.
+// prepare completes the cells of a mode: one that splits headers has hardware GRO where the driver
+// cannot split without, and beside such modes (splits) the others have headers as the NIC was found.
 func (x *Space) prepare(h *bench.Found, splits bool) {
-	c := &x.Base
-	if h.Driver.SplitNeedsHWGRO && c.SplitsItself() && c.HWGRO == nil {
-		c.HWGRO = new(true)
-	}
 	o := plan.LookupOption("header_split")
-	if text, known := h.SUT.Value("nic/header split"); known && splits && c.HeaderSplit == nil && o.Concerns(c) {
-		c.HeaderSplit = new(strings.Contains(text, "tcp-data-split on"))
+	text, known := h.SUT.Value("nic/header split")
+	for i := range len(x.Cells) + 1 {
+		c := &x.Base
+		if i > 0 {
+			c = &x.Cells[i-1]
+		}
+		if h.Driver.SplitNeedsHWGRO && c.SplitsItself() && c.HWGRO == nil {
+			c.HWGRO = new(true)
+		}
+		if known && splits && c.HeaderSplit == nil && o.Concerns(c) {
+			c.HeaderSplit = new(strings.Contains(text, "tcp-data-split on"))
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 	mostTogether, mostTakers = 8, 4
 	// turnsTried are how many turns a level has when it is tried for the first time, turnsRaced how
 	// many in a start of a race.
-	turnsTried, turnsRaced = 4, 8
+	turnsTried, turnsRaced = 6, 8
 )
 
 // entry is a mode in the search.

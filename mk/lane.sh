@@ -37,7 +37,7 @@ sequential=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktapt
 
 # These simulate experiments by the thousand, or cut journals at every byte. Under the race
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
-simulated=(./results ./results/report ./results/answer ./results/fleet ./results/stat ./results/why ./plan/matrix)
+simulated=(./results ./results/report ./results/answer ./results/fleet ./results/race ./results/stat ./results/why ./plan/matrix)
 
 # These of bench/wire send answers of megabytes by one goroutine: raced they take half a minute,
 # which is for the long run.

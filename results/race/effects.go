@@ -10,9 +10,9 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Effect is what a level of a factor does: the ratio of arms that have it to those that are the same
-// but have the default's level, the mean of all such pairs. Of a pair of levels (With not -1) it is
-// the interaction: by how much both together do more than the product of what each does.
+// Effect is what a level of a factor does: the ratio of arms that have it to those that are the
+// same but have the default's level, the mean of all such pairs. Of a pair of levels (With not -1)
+// it is the interaction: by how much both together do more than the product of what each does.
 type Effect struct {
 	Factor    int `json:"factor"`
 	Level     int `json:"level"`
@@ -69,7 +69,7 @@ func (e *Effects) Of(factor int, bound float64) Word {
 // say too much. What is set on a host is told by all blocks, because starts vary by more than that.
 func (r *Race) Effects() (e Effects) {
 	all := *r.fit()
-	all.dfOwn, all.dfStart = max(1, all.dfOwn-before), max(1, all.dfStart-before) // what was assumed tells nothing
+	all.dfOwn, all.dfStart = max(1, all.dfOwn-before), max(1, all.dfStart-before) // assumed is not told
 	var early []observation
 	for _, o := range r.obs {
 		if o.block < r.whole && !r.left[o.arm].out {
@@ -91,7 +91,8 @@ func (r *Race) Effects() (e Effects) {
 		if host {
 			f = &all
 		}
-		weights, n := r.corners(levels, base)
+		arms := slices.DeleteFunc(slices.Clone(f.seen), func(a int) bool { return r.left[a].out })
+		weights, n := r.corners(arms, levels, base)
 		if n > 0 {
 			c = f.of(weights)
 		}
@@ -104,7 +105,8 @@ func (r *Race) Effects() (e Effects) {
 				continue
 			}
 			if c, n := estimate(map[int]int{f: level}); n > 0 {
-				e.Main, main = append(e.Main, Effect{Factor: f, Level: level, With: -1, WithLevel: -1, Of: n}), append(main, c)
+				e.Main, main = append(e.Main, Effect{Factor: f, Level: level, With: -1, WithLevel: -1, Of: n}),
+					append(main, c)
 			}
 			for g := f + 1; g < len(r.field.Factors); g++ {
 				for other := range r.field.Factors[g].Levels {
@@ -129,12 +131,12 @@ func (r *Race) Effects() (e Effects) {
 	return e
 }
 
-// corners computes the weights of the arms in the effect of levels: of each arm that has them, and
+// corners computes the weights of arms in the effect of levels: of each arm that has them, and
 // of those that are the same but have the default's levels instead of some of them. Sets that lack
 // one of these are left out.
-func (r *Race) corners(levels map[int]int, base []int) (weights map[int]float64, n int) {
+func (r *Race) corners(arms []int, levels map[int]int, base []int) (weights map[int]float64, n int) {
 	at := map[string]int{}
-	for _, arm := range r.measured() {
+	for _, arm := range arms {
 		at[fmt.Sprint(r.field.Arms[arm])] = arm
 	}
 	factors := make([]int, 0, len(levels))
@@ -143,7 +145,7 @@ func (r *Race) corners(levels map[int]int, base []int) (weights map[int]float64,
 	}
 	slices.Sort(factors)
 	weights = map[int]float64{}
-	for _, arm := range r.measured() {
+	for _, arm := range arms {
 		var set []int
 		for corner := range 1 << len(factors) {
 			like := slices.Clone(r.field.Arms[arm])
@@ -173,9 +175,9 @@ func (r *Race) corners(levels map[int]int, base []int) (weights map[int]float64,
 	return weights, n
 }
 
-// unexplained computes the variance of observations about a model of all levels, all pairs of levels
-// and starts, with its degrees of freedom: what higher interactions do counts as noise. One block of
-// all arms tells no other spread, and later ones have but few.
+// unexplained computes the variance of observations about a model of all levels, all pairs of
+// levels and starts, with its degrees of freedom: what higher interactions do counts as noise. One
+// block of all arms tells no other spread, and later ones have but few.
 func (r *Race) unexplained(obs []observation) (variance, df float64) {
 	base := r.field.Arms[r.field.Default]
 	columns := map[string]int{}

@@ -22,6 +22,16 @@ type Field struct {
 	Factors []Factor `json:"factors"`
 	Arms    [][]int  `json:"arms"`    // settings: the index of a level for each factor
 	Default int      `json:"default"` // which of the arms the defaults are
+	// First is how many of the arms race from the beginning. The others wait, and come in where
+	// what was seen lets expect more of them than of the leader. 0: all race.
+	First int `json:"first,omitempty"`
+}
+
+func (f *Field) first() int {
+	if f.First == 0 {
+		return len(f.Arms)
+	}
+	return f.First
 }
 
 // check reports what is wrong with a field.
@@ -31,6 +41,12 @@ func (f *Field) check() error {
 	}
 	if f.Default < 0 || f.Default >= len(f.Arms) {
 		return fmt.Errorf("setting %d is to be the default, of %d", f.Default, len(f.Arms))
+	}
+	if f.First < 0 || f.First > len(f.Arms) {
+		return fmt.Errorf("%d settings are to race from the beginning, of %d", f.First, len(f.Arms))
+	}
+	if f.Default >= f.first() {
+		return errors.New("the default is among those that wait")
 	}
 	seen := map[string]int{}
 	for i, arm := range f.Arms {
@@ -51,8 +67,8 @@ func (f *Field) check() error {
 	return nil
 }
 
-// groups tells of each arm which group it is in: those of a group have equal host levels. Groups are
-// numbered in the order of their first arms.
+// groups tells of each arm which group it is in: those of a group have equal host levels. Groups
+// are numbered in the order of their first arms.
 func (f *Field) groups() (of []int, n int) {
 	var hosts [][]int
 	for _, arm := range f.Arms {
@@ -77,7 +93,7 @@ type Budget struct {
 	Arm      float64 `json:"arm"`                // the turns of one arm in a start
 	Start    float64 `json:"start"`              // of a start, whatever is in it
 	Change   float64 `json:"change"`             // from one group to another
-	Together int     `json:"together,omitempty"` // how many arms a start can have at most; 0: any number
+	Together int     `json:"together,omitempty"` // arms in a start, at most; 0: any number
 }
 
 // Start is what runs together: arms of one group take turns.
@@ -123,7 +139,7 @@ func (b *Budget) check() error {
 // is compared with, and, with one, the least that it needs.
 func (b *Budget) Factorial(f *Field, starts int) (seconds float64) {
 	of, n := f.groups()
-	arms := make([]int, len(f.Arms))
+	arms := make([]int, f.first())
 	for i := range arms {
 		arms[i] = i
 	}

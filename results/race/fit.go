@@ -38,6 +38,7 @@ type fit struct {
 	obs    []observation
 	starts int
 	blocks int
+	seen   []int       // arms with observations
 	n      []float64   // observations of an arm
 	both   [][]float64 // of an arm in a block, or in a start (from blocks on)
 	half   [][]float64 // Cholesky factor of what is left when the arms are eliminated
@@ -48,10 +49,10 @@ type fit struct {
 // newFit estimates the model. If the spread is given, it is taken.
 func newFit(obs []observation, arms, blocks, starts int, given *spread) *fit {
 	f := &fit{obs: obs, starts: starts, blocks: blocks, n: make([]float64, arms), both: make([][]float64, arms)}
-	for i := range f.both {
-		f.both[i] = make([]float64, blocks+starts)
-	}
 	for _, o := range obs {
+		if f.n[o.arm] == 0 {
+			f.both[o.arm], f.seen = make([]float64, blocks+starts), append(f.seen, o.arm)
+		}
 		f.n[o.arm]++
 		f.both[o.arm][o.block]++
 		f.both[o.arm][blocks+o.start]++
@@ -124,24 +125,22 @@ func (f *fit) solve() {
 		rhs[s] += o.y
 		sum[o.arm] += o.y
 	}
-	for a, n := range f.n {
+	for _, a := range f.seen {
 		for i, x := range f.both[a] {
 			if x == 0 {
 				continue
 			}
 			for k, y := range f.both[a] {
-				e[i][k] -= x * y / n
+				e[i][k] -= x * y / f.n[a]
 			}
-			rhs[i] -= x * sum[a] / n
+			rhs[i] -= x * sum[a] / f.n[a]
 		}
 	}
 	f.half = cholesky(e)
 	f.common = solveHalf(f.half, rhs)
 	f.arm = make([]float64, len(f.n))
-	for a, n := range f.n {
-		if n > 0 {
-			f.arm[a] = (sum[a] - dot(f.both[a], f.common)) / n
-		}
+	for _, a := range f.seen {
+		f.arm[a] = (sum[a] - dot(f.both[a], f.common)) / f.n[a]
 	}
 }
 
@@ -158,12 +157,7 @@ func (f *fit) respread() {
 		unit[i] = 1
 		rest += f.common[i]*f.common[i] + f.own*solveHalf(f.half, unit)[i]
 	}
-	fixed := f.blocks - 1
-	for _, n := range f.n {
-		if n > 0 {
-			fixed++
-		}
-	}
+	fixed := f.blocks - 1 + len(f.seen)
 	f.own = (before*ownBefore*ownBefore + max(0, own)) / (before + float64(max(0, len(f.obs)-fixed)))
 	f.start = (before*startBefore*startBefore + rest) / (before + float64(f.starts))
 }
@@ -178,7 +172,11 @@ type contrast struct {
 // observations that the estimate is, whatever the spread was assumed to be.
 func (f *fit) of(weights map[int]float64) (c contrast) {
 	rhs := make([]float64, len(f.common))
-	for a, w := range weights {
+	for _, a := range f.seen {
+		w := weights[a]
+		if w == 0 {
+			continue
+		}
 		c.value += w * f.arm[a]
 		for i, x := range f.both[a] {
 			rhs[i] -= x * w / f.n[a]
@@ -186,10 +184,8 @@ func (f *fit) of(weights map[int]float64) (c contrast) {
 	}
 	common := solveHalf(f.half, rhs)
 	arm := make([]float64, len(f.n))
-	for a, n := range f.n {
-		if n > 0 {
-			arm[a] = (weights[a] - dot(f.both[a], common)) / n
-		}
+	for _, a := range f.seen {
+		arm[a] = (weights[a] - dot(f.both[a], common)) / f.n[a]
 	}
 	own, byStart := 0.0, make([]float64, f.starts)
 	for _, o := range f.obs {

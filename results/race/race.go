@@ -24,12 +24,14 @@ type Race struct {
 	group  []int // of each arm
 	groups int
 
-	in   []bool    // the race
-	left []leaving // of each arm
-	obs  []observation
+	in    []bool    // the race
+	waits []bool    // to come into it
+	left  []leaving // of each arm
+	obs   []observation
 
 	blocks, starts int     // that were begun
-	whole          int     // blocks in which every arm ran that can run
+	whole          int     // blocks in which every arm of the beginning ran that can run
+	chosen         bool    // since then others run, by what was seen
 	queue          []Start // of the block that runs
 	plan           float64 // what the starts so far were to take
 	spent          float64 // what they took
@@ -58,8 +60,10 @@ func New(field *Field, budget Budget, seed uint64) (*Race, error) {
 	}
 	r := &Race{field: field, budget: budget, seed: seed, last: -1, in: make([]bool, len(field.Arms)),
 		left: make([]leaving, len(field.Arms))}
+	r.waits = make([]bool, len(field.Arms))
 	for i := range r.in {
-		r.in[i] = true
+		r.in[i] = i < field.first()
+		r.waits[i] = !r.in[i]
 	}
 	r.group, r.groups = field.groups()
 	r.begin()
@@ -81,7 +85,8 @@ func (r *Race) Tell(s Start, seconds float64, readings []Reading) error {
 		return fmt.Errorf("start %v is not the next one of this race, %v", s, next)
 	}
 	for _, reading := range readings {
-		if !slices.Contains(s.Arms, reading.Arm) || reading.Out == "" && !(reading.Value > 0 && reading.Value < math.MaxFloat64) {
+		if !slices.Contains(s.Arms, reading.Arm) || reading.Out == "" &&
+			!(reading.Value > 0 && reading.Value < math.MaxFloat64) {
 			return fmt.Errorf("reading %v of start %v is of no arm of it, or not above 0", reading, s)
 		}
 	}
@@ -109,7 +114,7 @@ func (r *Race) Spent() float64 { return r.spent }
 func (r *Race) begin() {
 	arms := r.running()
 	r.queue = layOut(r.blocks, arms, r.group, r.groups, r.budget.Together, r.seed)
-	if r.blocks++; !slices.ContainsFunc(r.left, func(l leaving) bool { return l.block > 0 && !l.out }) {
+	if r.blocks++; !r.chosen {
 		r.whole = r.blocks
 	}
 }
@@ -123,9 +128,9 @@ func (r *Race) running() (arms []int) {
 	return arms
 }
 
-// layOut makes the starts of a block: the groups in an order that is rotated every second block, and
-// turned round in between, so that drift hits all alike. If a group has more arms than can be in a
-// start, which are together is dealt anew in each block.
+// layOut makes the starts of a block: the groups in an order that is rotated every second block,
+// and turned round in between, so that drift hits all alike. If a group has more arms than can be
+// in a start, which are together is dealt anew in each block.
 func layOut(block int, arms, group []int, groups, together int, seed uint64) (out []Start) {
 	rng := rand.New(rand.NewPCG(seed, uint64(block)))
 	for i := range groups {
@@ -166,12 +171,12 @@ func (r *Race) halve() {
 		}
 	}
 	arms := r.running()
-	if len(arms) < 2 {
+	if len(arms) == 0 {
 		r.end()
 		return
 	}
 	rivals := r.rivals(arms)
-	alpha := stat.Alpha / float64(len(rivals))
+	alpha := stat.Alpha / float64(max(1, len(rivals)))
 	order, may, near := []int{r.leader(arms)}, 1, true
 	for _, v := range rivals {
 		lo, hi := v.interval(alpha)
@@ -186,15 +191,23 @@ func (r *Race) halve() {
 		order = append(order, v.arm)
 	}
 	keep := min(len(order), max(2, (len(arms)+1)/2, may))
+	run := r.withWaiting(order[:keep])
 	time := (r.budget.Seconds - r.spent) / r.pace()
-	for keep > 2 && r.course(order[:keep]) > time {
-		keep--
+	for len(run) > 2 && r.course(run) > time {
+		run = run[:len(run)-1]
 	}
-	if first, _ := r.block(order[:keep]); len(order) == 1 || near || first > time {
+	if first, _ := r.block(run); len(run) == 1 || near && len(run) == len(order) || first > time {
 		r.end()
 		return
 	}
-	for _, arm := range order[keep:] {
+	r.chosen = r.chosen || !slices.Equal(slices.Sorted(slices.Values(run)), arms)
+	for _, arm := range run {
+		r.in[arm], r.waits[arm] = true, false
+	}
+	for _, arm := range order {
+		if slices.Contains(run, arm) {
+			continue
+		}
 		i := slices.IndexFunc(rivals, func(v rival) bool { return v.arm == arm })
 		lo, hi := rivals[i].interval(alpha)
 		r.drop(arm, "not among the best for which there was time: "+ratio(rivals[i].value, lo, hi))
@@ -220,8 +233,8 @@ func (r *Race) block(arms []int) (seconds float64, last int) {
 	return r.budget.cost(r.last, layOut(r.blocks, arms, r.group, r.groups, r.budget.Together, r.seed))
 }
 
-// course computes what it takes to halve arms, the best first, until two are left and have run twice
-// more.
+// course computes what it takes to halve arms, the best first, until two are left and have run
+// twice more.
 func (r *Race) course(order []int) (seconds float64) {
 	for n := len(order); ; n = (n + 1) / 2 {
 		s, _ := r.block(order[:n])

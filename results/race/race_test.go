@@ -24,6 +24,7 @@ type told struct {
 // Told the same again, a race is where it was; a journal of another is refused.
 func TestReplays(t *testing.T) {
 	f := six()
+	f.First = 40
 	b := third(f)
 	b.Together = 7
 	r, err := New(f, b, 5)
@@ -43,6 +44,9 @@ func TestReplays(t *testing.T) {
 		if err := r.Tell(s, 30, line.Readings); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if n := len(r.Standing()); n <= 40 || n == 64 {
+		t.Errorf("%d arms ran", n)
 	}
 	again, err := New(f, b, 5)
 	if err != nil {
@@ -71,8 +75,8 @@ func TestReplays(t *testing.T) {
 	}
 }
 
-// A block has every arm that runs once, in starts of one group and not too many; a block has at most
-// half of the arms of the one before it or all that may be better; the order turns round.
+// A block has every arm that runs once, in starts of one group and not too many; a block has at
+// most half of the arms of the one before it or all that may be better; the order turns round.
 func TestBlocks(t *testing.T) {
 	f := six()
 	b := third(f)
@@ -114,8 +118,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// What cannot run, or never counts, leaves with its reason; who misses a start stays; one that takes
-// longer than planned ends earlier.
+// What cannot run, or never counts, leaves with its reason; who misses a start stays; one that
+// takes longer than planned ends earlier.
 func TestLeaves(t *testing.T) {
 	f := six()
 	b := third(f)
@@ -164,6 +168,8 @@ func TestLeaves(t *testing.T) {
 func TestRefused(t *testing.T) {
 	good := Budget{Seconds: 1e4, Arm: 1}
 	for name, change := range map[string]func(*Field, *Budget){
+		"from the":      func(f *Field, _ *Budget) { f.First = 65 },
+		"default is":    func(f *Field, _ *Budget) { f.First, f.Default = 4, 5 },
 		"default":       func(f *Field, _ *Budget) { f.Default = 64 },
 		"same":          func(f *Field, _ *Budget) { f.Arms[5] = f.Arms[6] },
 		"levels, of 6":  func(f *Field, _ *Budget) { f.Arms[5] = nil },
@@ -220,7 +226,8 @@ func TestWords(t *testing.T) {
 		want       Word
 	}{
 		{in(1.03, 1.05), in(.9, 1.1), Mattered}, {in(.99, 1.01), in(.995, 1.005), DidNot},
-		{in(.99, 1.01), in(.9, 1.1), CannotTell}, {in(.9, 1.1), in(.8, .9), Mattered}, {in(1.001, 1.01), in(.99, 1.01), DidNot},
+		{in(.99, 1.01), in(.9, 1.1), CannotTell}, {in(.9, 1.1), in(.8, .9), Mattered},
+		{in(1.001, 1.01), in(.99, 1.01), DidNot},
 	} {
 		e := Effects{Main: []Effect{{Factor: 0, Level: 1, With: -1, Ratio: x.main}},
 			Pairs: []Effect{{Factor: 0, Level: 1, With: 1, WithLevel: 1, Ratio: x.pair}}}

@@ -35,12 +35,15 @@ type Place struct {
 	Out  bool   `json:"out,omitempty"` // it could not run, or was invalid
 }
 
-// Standing ranks all arms: the leader, those that are in the race with it, then the others, the last
-// to leave first, and those that could not be in it.
+// Standing ranks all arms but those that wait: the leader, those that are in the race with it, then
+// the others, the last to leave first, and those that could not be in it.
 func (r *Race) Standing() (places []Place) {
 	leader, ok := r.leading()
 	alpha := stat.Alpha / float64(max(1, len(r.measured())-1))
 	for arm, l := range r.left {
+		if r.waits[arm] {
+			continue
+		}
 		p := Place{Arm: arm, Left: l.block, Why: l.why, Out: l.out}
 		for _, o := range r.obs {
 			if o.arm == arm {
@@ -109,11 +112,11 @@ func (r *Race) measured() (arms []int) {
 // Leaders is what the search ended with.
 type Leaders struct {
 	Winner int `json:"winner"`
-	// Ties are the arms that the search cannot tell from the winner, the nearest first; some may have
-	// left the race because there was no time for them.
+	// Ties are the arms that the search cannot tell from the winner, the nearest first; some may
+	// have left the race because there was no time for them.
 	Ties []int `json:"ties"`
-	// Resolution is how much better than the winner any arm may be, as far as the search can tell:
-	// .013 is 1.3 %.
+	// Resolution is how much better than the winner any arm that ran may be, as far as the search
+	// can tell: .013 is 1.3 %.
 	Resolution float64 `json:"resolution"`
 	// Gain is the winner over the default as the search has it: too large, and without an interval
 	// that could be believed; see [Optimism]. 0: the default could not run.
@@ -141,8 +144,8 @@ func (r *Race) Leaders() (l Leaders, ok bool) {
 }
 
 // Optimism computes by how much the search told too much: its gain over the one that runs in other
-// starts confirmed. The search picked the winner for its figures, so this is above 1 on average. The
-// interval is that of the confirmation; ok is false if that has none.
+// starts confirmed. The search picked the winner for its figures, so this is above 1 on average.
+// The interval is that of the confirmation; ok is false if that has none.
 func Optimism(gain float64, confirmed stat.Paired) (o Ratio, ok bool) {
 	if !confirmed.HasInterval() || !(confirmed.Lo > 0) || !(gain > 0) {
 		return o, false

@@ -260,7 +260,7 @@ func (f *frozen) beside() int {
 // said collects what the search says of a mode.
 func (f *frozen) said() Found {
 	l, _ := f.race.Leaders()
-	out := Found{Settings: len(f.field.Arms), Combinations: f.count(), Seconds: f.race.Spent(), Gain: l.Gain,
+	out := Found{Settings: len(f.race.Standing()), Combinations: f.count(), Seconds: f.race.Spent(), Gain: l.Gain,
 		Resolution: l.Resolution, Ties: [][]string{}, Mattered: []Effect{}, Together: []Effect{}, DidNot: []string{},
 		CannotTell: []string{}}
 	for _, arm := range l.Ties {

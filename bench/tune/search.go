@@ -507,10 +507,18 @@ func (s *Search) begin() error {
 			return fmt.Errorf("%s: %w", e.Name, err)
 		}
 		e.fails = make([]int, len(e.field.Arms))
-		s.note("%s: %d of %d combinations race for %.0f s", e.Name, len(e.field.Arms), e.count(), b.Seconds)
+		s.note("%s: %d of %d combinations race for %.0f s%s", e.Name, e.field.First, e.count(), b.Seconds, e.waiting(&e.field))
 	}
 	s.block = 0
 	return nil
+}
+
+// waiting says how many settings wait.
+func (e *entry) waiting(f *race.Field) string {
+	if n := len(f.Arms) - f.First; n > 0 {
+		return fmt.Sprintf(", and %d wait to come in where they may be better", n)
+	}
+	return ""
 }
 
 // leave takes out what could not run when it was tried: levels that were tried alone, and cells of a
@@ -601,7 +609,7 @@ func (s *Search) sayBlock(e *entry, block int, goesOn bool) {
 			lead += fmt.Sprintf(" (%+.1f %% so far)", 100*(l.Gain-1))
 		}
 	}
-	how := fmt.Sprintf("%d of %d settings go on", in, len(e.field.Arms))
+	how := fmt.Sprintf("%d settings go on", in)
 	if !goesOn {
 		how = "the race is over"
 	}

@@ -175,9 +175,10 @@ func (x *Space) drop(factor, level int) {
 	}
 }
 
-// field chooses which combinations race, at most so many: all, or else the defaults, each level
-// alone, and others that are drawn. There are not more groups of hosts' settings than each can have
-// several arms, because arms of one group are compared the best. can says which cells can run.
+// field chooses which combinations race, at most so many from the beginning: all, or else the
+// defaults, each level alone, and others that are drawn. There are not more groups of hosts' settings
+// than each can have several arms, because arms of one group are compared the best. Of the other
+// combinations some wait to come in. can says which cells can run.
 func (x *Space) field(most int, seed uint64, can func(plan.Cell) bool) race.Field {
 	f := race.Field{Mode: x.Name}
 	for i := range x.Factors {
@@ -189,31 +190,42 @@ func (x *Space) field(most int, seed uint64, can func(plan.Cell) bool) race.Fiel
 		}
 		f.Factors = append(f.Factors, r)
 	}
-	known := map[plan.CellKey]bool{}
-	add := func(arm []int) bool {
+	known, limit := map[plan.CellKey]bool{}, most
+	add := func(arm []int) {
 		c := x.cell(arm)
-		if len(f.Arms) >= most || known[c.Key()] || len(f.Arms) > 0 && !can(c) {
-			return false
+		if len(f.Arms) >= limit || known[c.Key()] || len(f.Arms) > 0 && !can(c) {
+			return
 		}
 		known[c.Key()] = true
 		f.Arms = append(f.Arms, slices.Clone(arm))
-		return true
 	}
 	add(make([]int, len(x.Factors))) // the defaults
+	rng := rand.New(rand.NewPCG(seed, 1))
 	all := x.all(most)
-	if all != nil {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		if len(all) > most { // of a file; which of them is left to chance
-			rng.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
-		}
-		for _, arm := range all {
-			add(arm)
-		}
-		return f
+	if len(all) > most { // of a file; which of them is left to chance
+		rng.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	}
-	x.draw(most, seed, add)
+	var groups, ways [][]int
+	if all == nil {
+		groups, ways = x.draw(most, rng, add)
+	}
+	for _, arm := range all {
+		add(arm)
+	}
+	f.First, limit = len(f.Arms), mostWaiting
+	for _, arm := range all {
+		add(arm)
+	}
+	for _, of := range groups {
+		for _, way := range ways {
+			add(x.join(of, way))
+		}
+	}
 	return f
 }
+
+// mostWaiting is how many settings a field has at most, with those that wait.
+const mostWaiting = 600
 
 // all lists all arms, where there are no more than so many, or a file names them.
 func (x *Space) all(most int) (arms [][]int) {
@@ -247,9 +259,9 @@ func (x *Space) all(most int) (arms [][]int) {
 const ofGroup = 6
 
 // draw adds arms: each group of hosts' settings with the flow's defaults, then with some ways of the
-// flow. Which ways goes on from group to group, so that all of them are tried somewhere.
-func (x *Space) draw(most int, seed uint64, add func([]int) bool) {
-	rng := rand.New(rand.NewPCG(seed, 1))
+// flow. Which ways goes on from group to group, so that all of them are tried somewhere. It returns
+// the groups and the ways.
+func (x *Space) draw(most int, rng *rand.Rand, add func([]int)) (groups, ways [][]int) {
 	var hosts, flows []int
 	for i := range x.Factors {
 		if plan.LookupOption(x.Factors[i].Option).Apart() {
@@ -258,20 +270,26 @@ func (x *Space) draw(most int, seed uint64, add func([]int) bool) {
 			flows = append(flows, i)
 		}
 	}
-	groups, ways := x.some(hosts, max(1, most/ofGroup), rng), x.some(flows, most, rng)
+	groups, ways = x.some(hosts, max(1, most/ofGroup), rng), x.some(flows, most, rng)
 	for n := range ways {
 		for g, of := range groups {
 			way := 0
 			if n > 0 {
 				way = 1 + (g*(ofGroup-1)+n-1)%(len(ways)-1)
 			}
-			arm := slices.Clone(of)
-			for _, i := range flows {
-				arm[i] = ways[way][i]
-			}
-			add(arm)
+			add(x.join(of, ways[way]))
 		}
 	}
+	return groups, ways
+}
+
+// join makes an arm of a group's levels, and those of a way of the flow.
+func (x *Space) join(of, way []int) []int {
+	arm := slices.Clone(of)
+	for i, level := range way {
+		arm[i] = max(arm[i], level) // one of them is 0: no factor is of both
+	}
+	return arm
 }
 
 // some returns so many combinations of some factors' levels, or all: that of the defaults, each

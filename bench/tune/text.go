@@ -165,9 +165,13 @@ func (p *printer) mode(m *Mode) {
 		}
 		p.line("  ", "    ", fmt.Sprintf("not told from the best: %s%s", strings.Join(some, "; "), more))
 	}
-	if s.Settings > 1 && s.Gain > 0 {
-		p.line("  ", "    ", fmt.Sprintf("resolution: no setting that raced is more than %.1f %% better than the best, by the search",
-			100*s.Resolution))
+	switch {
+	case s.Settings < 2 || s.Gain == 0:
+	case s.Resolution <= 0:
+		p.line("  ", "    ", "resolution: all others that ran are told to be worse, by the search")
+	default:
+		p.line("  ", "    ", fmt.Sprintf("resolution: no setting that ran may be more than %.1f %% better than the best, by the "+
+			"search", 100*s.Resolution))
 	}
 	if m.Gain != nil && s.Optimism != nil {
 		p.line("  ", "    ", fmt.Sprintf("optimism: the search told a gain of %.3f, the confirmation %.3f: %+.1f %% [%+.1f, %+.1f]",
@@ -247,13 +251,13 @@ func (s *Search) preview(w io.Writer) error {
 		}
 		f := e.Space.field(e.most, s.spec.Seed, s.can(e))
 		groups := map[int]bool{}
-		for _, arm := range f.Arms {
+		for _, arm := range f.Arms[:f.First] {
 			c := s.cell(e, arm)
 			groups[s.group(e, &c)] = true
 		}
 		p.blank()
-		p.line("", "  ", fmt.Sprintf("%s: %d of %d combinations race, in %d groups of hosts' settings, %d at once, for %.0f s",
-			e.Name, len(f.Arms), e.count(), len(groups), e.together, e.seconds))
+		p.line("", "  ", fmt.Sprintf("%s: %d of %d combinations race, in %d groups of hosts' settings, %d at once, for %.0f s%s",
+			e.Name, f.First, e.count(), len(groups), e.together, e.seconds, e.waiting(&f)))
 		for i := range e.Factors {
 			words := []string{"default"}
 			for level := 1; level < len(e.Factors[i].Levels); level++ {

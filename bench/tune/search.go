@@ -315,7 +315,7 @@ func (s *Search) share() error {
 		e.most = min(mostSettings, int(b.Seconds/blocksOfAll/(b.Arm+share)))
 		for ; e.most >= 2; e.most = e.most * 9 / 10 {
 			f := e.Space.field(e.most, s.spec.Seed, s.can(e))
-			if b.Least(&f) <= b.Seconds {
+			if b.Least(&f) <= b.Seconds && (e.most < 4 || blocksOfAll*b.Factorial(&f, 1) <= b.Seconds) {
 				break
 			}
 		}

@@ -258,19 +258,23 @@ func (x *Space) all(most int) (arms [][]int) {
 // ofGroup is about how many arms a group is to have.
 const ofGroup = 6
 
-// draw adds arms: each group of hosts' settings with the flow's defaults, then with some ways of the
-// flow. Which ways goes on from group to group, so that all of them are tried somewhere. It returns
-// the groups and the ways.
+// draw adds arms: the defaults, each level alone, then each group of hosts' settings with some ways of
+// the flow. Which ways goes on from group to group, so that all of them are tried somewhere. It
+// returns the groups and the ways.
 func (x *Space) draw(most int, rng *rand.Rand, add func([]int)) (groups, ways [][]int) {
 	var hosts, flows []int
+	single := 1 // of hosts' settings
 	for i := range x.Factors {
-		if plan.LookupOption(x.Factors[i].Option).Apart() {
-			hosts = append(hosts, i)
+		if f := &x.Factors[i]; plan.LookupOption(f.Option).Apart() {
+			hosts, single = append(hosts, i), single+len(f.Levels)-1
 		} else {
 			flows = append(flows, i)
 		}
 	}
-	groups, ways = x.some(hosts, max(1, most/ofGroup), rng), x.some(flows, most, rng)
+	groups, ways = x.some(hosts, max(single, most/ofGroup), rng), x.some(flows, most, rng)
+	for _, arm := range x.singles() {
+		add(arm)
+	}
 	for n := range ways {
 		for g, of := range groups {
 			way := 0

@@ -169,9 +169,13 @@ func split(h *bench.Found, c *plan.Cell) ([]string, string) {
 	return []string{"true", "false"}, ""
 }
 
+// bigTCP tries packets of 192 KiB, and plain ones where the host has it on.
 func bigTCP(h *bench.Found, _ *plan.Cell) ([]string, string) {
-	if number(h.SUT, "nic/gro-max-size") == 0 {
+	switch now := number(h.SUT, "nic/gro-max-size"); {
+	case now == 0:
 		return nil, nic(h) + " does not tell of BIG TCP"
+	case now <= plan.PlainTCP: // it is off
+		return []string{"192K"}, ""
 	}
 	return []string{"off", "192K"}, ""
 }

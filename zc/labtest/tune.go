@@ -41,19 +41,19 @@ include:
 func Tune(t *testing.T) {
 	Need(t)
 	before := DeviceState(t) + slowStart(t)
-	for try, turn := range turnsLengths {
+	for try, turn := range turnsLengths[:2] {
 		dir := t.TempDir()
 		file, out := filepath.Join(dir, "tune.yaml"), filepath.Join(dir, "out")
 		text := fmt.Sprintf(tunePlan, RXNS, RXDev, TXNS, turn, 4*turn, 2*turn)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		said, err := exec.Command("zcbench", "tune", "--for", "throughput", file, "--for-time", fmt.Sprint(300*turn), "--out",
+		said, err := exec.Command("zcbench", "tune", "--for", "throughput", file, "--for-time", fmt.Sprint(450*turn), "--out",
 			out).CombinedOutput()
 		if after := DeviceState(t) + slowStart(t); after != before {
 			t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
 		}
-		if err != nil && try+1 < len(turnsLengths) && !t.Failed() {
+		if err != nil && try == 0 && !t.Failed() {
 			t.Logf("turns of %v: %v: %s", turn, err, said)
 			continue
 		}

@@ -21,25 +21,9 @@ var ErrChanged = errors.New("what the journal was started with has changed")
 
 // resume opens the journal of s and returns what of the plan is still to be run.
 func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matrix.Run, error) {
-	head := p.head
-	w, j, torn, err := results.Resume(e.Dir)
+	w, j, err := e.reopen(p)
 	if err != nil {
 		return nil, err
-	}
-	if torn > 0 {
-		e.Note("the journal's last line was incomplete (%d bytes) and was cut off: that run is repeated", torn)
-	}
-	for _, p := range j.Skipped {
-		if p.Offset < j.End {
-			e.Note("journal line %d (byte %d) not used: %s", p.Line, p.Offset, p.Why)
-		}
-	}
-	if changed := changes(j.Header, head.Plan); len(changed) > 0 {
-		if e.Begin != ResumeChanged {
-			w.Close()
-			return nil, fmt.Errorf("%w: %s", ErrChanged, strings.Join(changed, "; "))
-		}
-		e.Note("resumed although %s", strings.Join(changed, "; "))
 	}
 	if err := s.rates.recall(j.Records); err != nil {
 		w.Close()
@@ -59,6 +43,30 @@ func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matri
 	}
 	e.Note("%d of %d runs are in the journal%s, %d to go", len(plan)-len(left)-spared, len(plan), known, len(left))
 	return left, nil
+}
+
+// reopen opens the journal of an experiment that goes on, unless it is of something else.
+func (e *Experiment) reopen(p *prepared) (*results.Writer, results.Journal, error) {
+	w, j, torn, err := results.Resume(e.Dir)
+	if err != nil {
+		return nil, j, err
+	}
+	if torn > 0 {
+		e.Note("the journal's last line was incomplete (%d bytes) and was cut off: that run is repeated", torn)
+	}
+	for _, p := range j.Skipped {
+		if p.Offset < j.End {
+			e.Note("journal line %d (byte %d) not used: %s", p.Line, p.Offset, p.Why)
+		}
+	}
+	if changed := changes(j.Header, p.head.Plan); len(changed) > 0 {
+		if e.Begin != ResumeChanged {
+			w.Close()
+			return nil, j, fmt.Errorf("%w: %s", ErrChanged, strings.Join(changed, "; "))
+		}
+		e.Note("resumed although %s", strings.Join(changed, "; "))
+	}
+	return w, j, nil
 }
 
 // saidThen adds to the cells of records of an older schema what the plan says for all cells and

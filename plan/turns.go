@@ -84,7 +84,7 @@ func (c *Cell) turnGroup() string {
 		if o.Name == headerSplit {
 			continue
 		}
-		if v := o.Raw(c); v != "" && (o.Kind == OfHost || o.Kind == ofRun || len(o.Sets) > 0 || o.Places) {
+		if v := o.Raw(c); v != "" && o.ofGroup() {
 			all = append(all, o.Name+"="+v)
 		}
 	}
@@ -93,6 +93,15 @@ func (c *Cell) turnGroup() string {
 	}
 	return strings.Join(all, " ")
 }
+
+// ofGroup reports whether cells that can take turns have the same value of an option.
+func (o *Option) ofGroup() bool {
+	return o.Kind == OfHost || o.Kind == ofRun || len(o.Sets) > 0 || o.Places
+}
+
+// Apart reports whether cells with different values of an option take no turns with each other.
+// Flows that poll take turns with none.
+func (o *Option) Apart() bool { return o.ofGroup() || o.Name == "busy_poll" }
 
 // headerSplit is the option that modes which take a queue over need no word of: they split.
 const headerSplit = "header_split"

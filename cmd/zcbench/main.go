@@ -44,7 +44,7 @@ or input.`,
 		commands  []*cobra.Command
 	}{
 		{"measure", "Measure", []*cobra.Command{demoCommand(), decideCommand(), runCommand(), matrixCommand(),
-			lossFreeCommand(), ksftCommand(), rerunCommand(), firstHourCommand()}},
+			lossFreeCommand(), tuneCommand(), ksftCommand(), rerunCommand(), firstHourCommand()}},
 		{"results", "Read results", []*cobra.Command{compareCommand(), reportCommand(), fleetCommand(),
 			exportCommand(), shareCommand()}},
 		{"watch", "Observe any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(),

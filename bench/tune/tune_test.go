@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+
+package tune
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/driver"
+	"github.com/zcbench/zcbench/machine/survey"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/results"
+)
+
+const _ = kind.Pure
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// world is what hosts would make of runs.
+type world struct {
+	truth    func(c *plan.Cell) float64       // Gbit/s
+	cores    func(c *plan.Cell) float64       // busy; nil: one
+	refuses  func(c *plan.Cell) string        // why a run is unsupported; nil: none is
+	disturbs func(c *plan.Cell, rep int) bool // something else spoils it; nil: nothing does
+	missing  func(c *plan.Cell) *bench.Missing
+	facts    []survey.Fact
+	driver   string
+	queues   int // that cells can take; 0: any number
+}
+
+func (w *world) found() *bench.Found {
+	h := &bench.Found{SUT: survey.New(w.facts), TG: survey.New(w.facts), Dev: "eth1", Driver: driver.Of(w.driver)}
+	h.Missing = func(c plan.Cell) *bench.Missing {
+		if w.missing == nil {
+			return nil
+		}
+		return w.missing(&c)
+	}
+	h.Length = func(runs []matrix.Run) time.Duration {
+		return 300*time.Millisecond + time.Duration(len(runs))*600*time.Millisecond
+	}
+	h.Parts = func(cells []plan.Cell) int {
+		if w.queues == 0 {
+			return 1
+		}
+		return (len(cells) + w.queues - 1) / w.queues
+	}
+	return h
+}
+
+// record makes the record of a run: what a start has in common varies by 2 %, what is a cell's own
+// by 0.5 %.
+func (w *world) record(r *matrix.Run) results.Record {
+	noise := func(of string, sd float64) float64 {
+		h := fnv.New64a()
+		fmt.Fprint(h, of)
+		return math.Exp(sd * rand.New(rand.NewPCG(h.Sum64(), 3)).NormFloat64())
+	}
+	c := r.Cell
+	rec := results.Record{Cell: c, Rep: r.Rep, Block: r.Block, Try: r.Try, Warmup: r.Warmup, SessionID: "s",
+		StartUTCNs: int64(r.Rep+1) * 3.3e9, Verdict: results.OK}
+	if why := ""; w.refuses != nil {
+		if why = w.refuses(&c); why != "" {
+			rec.Verdict, rec.Reason, rec.Fix = results.Unsupported, why, "another NIC"
+			return rec
+		}
+	}
+	v := w.truth(&c) * noise(fmt.Sprint("start", r.Rep), .02) * noise(fmt.Sprint(c.Key(), r.Rep), .005)
+	if c.PaceBitsPS > 0 && v > float64(c.PaceBitsPS)/1e9 {
+		v = float64(c.PaceBitsPS) / 1e9
+	} else if c.PaceBitsPS > 0 {
+		rec.Flags = []string{results.FlagOffPace}
+	}
+	cores := 1.0
+	if w.cores != nil {
+		cores = w.cores(&c) * noise(fmt.Sprint("cpu", c.Key(), r.Rep), .005)
+	}
+	rec.SUT.ThroughputGbps, rec.SUT.CPUBusyCores = &v, &cores
+	if w.disturbs != nil && w.disturbs(&c, r.Rep) {
+		rec.Fail(plan.ByEnvironment, "other work", "")
+	}
+	return rec
+}
+
+// play plays a search to its end, or so many starts, and returns its records by repetition.
+func (w *world) play(t *testing.T, s *Search, most int, have map[int][]results.Record) map[int][]results.Record {
+	t.Helper()
+	if err := s.Begin(w.found()); err != nil {
+		t.Fatal(err)
+	}
+	made := map[int][]results.Record{}
+	for n := 0; n < most; n++ {
+		runs, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs == nil {
+			return made
+		}
+		recs := have[runs[0].Rep]
+		for i := 0; i < len(runs) && len(recs) < len(runs); i++ {
+			recs = append(recs, w.record(&runs[i]))
+		}
+		for i := range recs {
+			if recs[i].Cell.Key() != runs[i].Cell.Key() {
+				t.Fatalf("start %d asks for %s, and the journal has %s", runs[0].Rep, runs[i].Cell.ID, recs[i].Cell.ID)
+			}
+		}
+		made[runs[0].Rep] = recs
+		if err := s.Tell(recs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return made
+}
+
+func searchOf(t *testing.T, goal, file string, most time.Duration) (*Search, *[]string) {
+	t.Helper()
+	spec, err := matrix.Parse("file.yaml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := GoalOf(goal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	spec.TakeTurns()
+	tuning := &Tuning{Goal: g, Spec: spec, Time: most,
+		Note: func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }}
+	s, _, err := tuning.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &notes
+}
+
+const sizes = `# two modes
+name: sizes
+sut: {host: "netns:a", dev: eth1}
+tg: {host: "netns:b"}
+touch: read   # what is measured
+duration: 1s
+repetitions: 12
+factors:
+  rx: [tcp, uring]
+  tx: [tcp]
+  message: [64K, 1M]
+  read: [64K, 1M]
+baseline: {rx: tcp, message: 64K, read: 64K}
+`
+
+// together is a landscape of which no level alone is the best: long reads cost a little, and with short
+// messages they gain much.
+func together(c *plan.Cell) float64 {
+	v := 20.0
+	if c.RX == "uring" {
+		v = 30
+	}
+	switch {
+	case c.ReadBytes == 1<<20 && c.MessageBytes == 64<<10:
+		return v * 1.06
+	case c.ReadBytes == 1<<20:
+		return v * .96
+	case c.MessageBytes == 1<<20:
+		return v * 1.02
+	}
+	return v
+}
+
+// The best setting is found and frozen in a file, which says the cells that are confirmed; the report
+// is of other runs than the search.
+func TestFindsWhatIsBestTogether(t *testing.T) {
+	w := &world{truth: together}
+	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
+	w.play(t, s, 10_000, nil)
+	all := s.freeze()
+	for _, f := range all {
+		if got := strings.Join(f.words(f.arm), " "); got != "message=64Ki read=1Mi" {
+			t.Errorf("%s: the best is %q", f.Name, got)
+		}
+	}
+	for i, e := range s.entries[1:] {
+		if a, b := s.entries[0].race.Spent(), e.race.Spent(); math.Abs(a-b) > .4*a {
+			t.Errorf("modes had %.0f s and %.0f s (%d)", a, b, i)
+		}
+	}
+	text, cells, err := s.write(all, "zcbench tune")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := s.parse("best.yaml", text, cells)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if spec.Base == nil || spec.Base.ID != "tcp/tcp message=64Ki read=1Mi" || spec.Repetitions != 12 ||
+		spec.Duration != time.Second || spec.Cells[0].Touch != "read" || spec.SUT.Dev != "eth1" || len(cells) != 4 {
+		t.Errorf("%+v\n%s", spec, text)
+	}
+	if strings.Count(text, "seed:") != 1 || !strings.Contains(text, "# what is measured") {
+		t.Errorf("%s", text)
+	}
+	var recs []results.Record
+	for _, r := range spec.Runs() {
+		r.Rep += 5000 // of other starts
+		recs = append(recs, w.record(&r))
+	}
+	r := s.report(all, spec.Cells, recs)
+	if len(r.Modes) != 2 || len(r.Between) != 1 || r.Between[0].Verdict != Better || r.Starts != 12 {
+		t.Errorf("%+v", r)
+	}
+	for _, m := range r.Modes {
+		if m.Gain == nil || m.Gain.Verdict != Better || m.Gain.Low > 1.06 || m.Gain.High < 1.06 || m.Gain.Pairs != 12 {
+			t.Errorf("%s: %+v, want 1.06", m.Mode, m.Gain)
+		}
+	}
+	r.Cannot = []Cannot{{"zcrx/tcp", "", "this kernel has no ring", "Linux 6.15"},
+		{"tcp/tcp", "rx_ring", "eth1 does not tell", ""}, {"uring/tcp", "rx_ring", "eth1 does not tell", ""}}
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/report.txt", b.Bytes())
+	golden(t, "testdata/best.yaml", []byte(text))
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: %v; it is now\n%s", name, err, got)
+	}
+}
+
+// Where nothing differs, no setting is told to be better.
+func TestFlat(t *testing.T) {
+	w := &world{truth: func(*plan.Cell) float64 { return 20 }}
+	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
+	w.play(t, s, 10_000, nil)
+	all := s.freeze()
+	text, cells, err := s.write(all, "zcbench tune")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := s.parse("best.yaml", text, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recs []results.Record
+	for _, r := range spec.Runs() {
+		r.Rep += 5000
+		recs = append(recs, w.record(&r))
+	}
+	for _, m := range s.report(all, spec.Cells, recs).Modes {
+		if m.Gain != nil && m.Gain.Verdict != Equal && m.Gain.Verdict != Open || len(m.Search.Mattered) > 0 {
+			t.Errorf("%s: %+v, %v mattered", m.Mode, m.Gain, m.Search.Mattered)
+		}
+	}
+}
+
+// What goes on from a journal is asked for the same, and ends with the same, wherever it stopped.
+func TestGoesOn(t *testing.T) {
+	w := &world{truth: together, refuses: func(c *plan.Cell) string {
+		return map[bool]string{true: "no long messages"}[c.MessageBytes == 1<<20 && c.RX == "uring"]
+	}, disturbs: func(_ *plan.Cell, rep int) bool { return rep%7 == 3 }}
+	s, _ := searchOf(t, "throughput", sizes, 3*time.Minute)
+	all := w.play(t, s, 10_000, nil)
+	want := s.freeze()
+	for _, stopped := range []int{1, 2, 5, len(all) / 2, len(all) - 1} {
+		first, _ := searchOf(t, "throughput", sizes, 3*time.Minute)
+		have := w.play(t, first, stopped, nil)
+		again, _ := searchOf(t, "throughput", sizes, 3*time.Minute)
+		if got := w.play(t, again, 10_000, have); !reflect.DeepEqual(got, all) {
+			t.Errorf("stopped after %d of %d starts, it had others", stopped, len(all))
+		}
+		for i, f := range again.freeze() {
+			if f.best.Key() != want[i].best.Key() {
+				t.Errorf("stopped after %d starts: %s, want %s", stopped, f.best.ID, want[i].best.ID)
+			}
+		}
+	}
+}
+
+// Levels that a host refuses are told with the reason, and take no more part; a mode that cannot run
+// is told, too.
+func TestRefused(t *testing.T) {
+	w := &world{truth: together, refuses: func(c *plan.Cell) string {
+		switch {
+		case c.RX == "uring":
+			return "no ring here"
+		case c.ReadBytes == 1<<20:
+			return "no such reads"
+		}
+		return ""
+	}}
+	s, notes := searchOf(t, "throughput", sizes, 3*time.Minute)
+	made := w.play(t, s, 10_000, nil)
+	n := 0
+	for _, recs := range made {
+		for _, r := range recs {
+			if r.Verdict == results.Unsupported {
+				n++
+			}
+		}
+	}
+	want := []Cannot{{"tcp/tcp", "message=64Ki read=1Mi", "no such reads", "another NIC"},
+		{"uring/tcp", "", "no ring here", "another NIC"}}
+	var got []Cannot
+	for _, e := range s.entries {
+		for _, c := range e.Cannot {
+			if c.Mode == "tcp/tcp" || c.What == "" {
+				got = append(got, c)
+			}
+		}
+	}
+	if all := s.freeze(); !reflect.DeepEqual(got[:1], want[:1]) || got[len(got)-1] != want[1] || len(all) != 1 ||
+		strings.Contains(all[0].best.ID, "read=1Mi") || n > 8 || !strings.Contains(strings.Join(*notes, "|"), "no ring here") {
+		t.Errorf("%+v, %d runs refused, winners %v", got, n, all)
+	}
+}
+
+// A start that something else disturbs is made again, twice at most.
+func TestDisturbed(t *testing.T) {
+	w := &world{truth: together, disturbs: func(*plan.Cell, int) bool { return true }}
+	s, _ := searchOf(t, "throughput", sizes, 3*time.Minute)
+	if made := w.play(t, s, 10_000, nil); len(made) < 9 || len(made)%mostTries != 0 {
+		t.Errorf("%d starts", len(made))
+	}
+	for _, f := range s.freeze() {
+		t.Errorf("%s was frozen without a run that counts", f.best.ID)
+	}
+}
+
+// For CPU time all modes work alike: half of what the slowest does. Who cannot hold that is out.
+func TestAtEqualWork(t *testing.T) {
+	w := &world{truth: func(c *plan.Cell) float64 {
+		if c.ReadBytes == 1<<20 {
+			return 8 // too slow
+		}
+		return together(c)
+	}, cores: func(c *plan.Cell) float64 {
+		return map[bool]float64{true: .5, false: .6}[c.MessageBytes == 1<<20 || c.ReadBytes == 1<<20]
+	}}
+	s, _ := searchOf(t, "cpu", sizes, 3*time.Minute)
+	w.play(t, s, 10_000, nil)
+	for _, f := range s.freeze() {
+		if p := f.best.PaceBitsPS; p < 9e9 || p > 11e9 || p != f.base.PaceBitsPS {
+			t.Errorf("%s: a pace of %d", f.best.ID, p)
+		}
+		if f.best.ReadBytes == 1<<20 || f.best.MessageBytes != 1<<20 {
+			t.Errorf("%s is the best", f.best.ID)
+		}
+		if !slices.ContainsFunc(f.Cannot, func(c Cannot) bool { return strings.Contains(c.Reason, "pace") }) {
+			t.Errorf("%+v", f.Cannot)
+		}
+	}
+}
+
+// What says what is measured is nothing to be tuned, and time that is too short is told.
+func TestWrongInput(t *testing.T) {
+	spec, err := matrix.Parse("x", []byte(strings.Replace(sizes, "touch: read", "", 1)+"include: [{rx: tcp, tx: tcp, touch: read}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Spaces(spec); err == nil || !strings.Contains(err.Error(), "touch differs") {
+		t.Errorf("touch: %v", err)
+	}
+	s, _ := searchOf(t, "throughput", sizes, 20*time.Second)
+	err = s.Begin((&world{}).found())
+	if in := (*InputError)(nil); !errors.As(err, &in) || !strings.Contains(err.Error(), "the time is too short") {
+		t.Errorf("20 s: %v", err)
+	}
+	for _, name := range []string{"", "speed"} {
+		if _, err := GoalOf(name); err == nil {
+			t.Errorf("goal %q", name)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package matrix
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/zcbench/zcbench/plan"
+)
+
+// Item writes a cell as an item of `include`: all that is chosen in it but for what the file says
+// for all cells.
+func (s *Spec) Item(c *plan.Cell) string {
+	var words []string
+	for i := range plan.Options {
+		o := &plan.Options[i]
+		if v := o.Raw(c); v != "" && v != o.Raw(&s.All) {
+			words = append(words, o.Name+": "+Scalar(v))
+		}
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// Scalar writes a text as a scalar of YAML that is read as the same text.
+func Scalar(v string) string {
+	plain := v != "" && strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+-") == ""
+	if plain && v[0] != '-' {
+		return v
+	}
+	return strconv.Quote(v)
+}
+
+// Without returns the text of the file without some of its top keys, and without the comments
+// behind them.
+func (s *Spec) Without(keys ...string) (string, error) {
+	root, err := parseYAML([]byte(s.File))
+	if err != nil {
+		return "", err
+	}
+	m, ok := root.(*ast.MappingNode)
+	if !ok { // of one key alone, which no experiment is
+		return "", at(root, "%s is not a mapping", s.fileName)
+	}
+	lines := strings.SplitAfter(s.File, "\n")
+	var out strings.Builder
+	first := m.Values[0].Key.GetToken().Position.Line
+	out.WriteString(strings.Join(lines[:first-1], ""))
+	for i, v := range m.Values {
+		p := v.Key.GetToken().Position
+		if p.Column != 1 {
+			return "", at(v, "a key that does not begin its line")
+		}
+		end := len(lines)
+		if i+1 < len(m.Values) {
+			end = m.Values[i+1].Key.GetToken().Position.Line - 1
+		}
+		if !slices.Contains(keys, v.Key.String()) {
+			out.WriteString(strings.Join(lines[p.Line-1:end], ""))
+		}
+	}
+	text := out.String()
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text, nil
+}
+
+// Differing lists the options in which cells differ, but for their modes.
+func Differing(cells []plan.Cell) (names []string) {
+	for i := range plan.Factors {
+		o := &plan.Factors[i]
+		if slices.ContainsFunc(cells, func(c plan.Cell) bool { return o.Raw(&c) != o.Raw(&cells[0]) }) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// Name gives cells the ids that they would have in a file: their modes, and the factors in which
+// they differ.
+func Name(cells []plan.Cell) {
+	if len(cells) > 0 {
+		name(cells, nil)
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// tunePlan has each factor of the modes that take queues over, alone and two together.
+const tunePlan = `name: tune
+sut: {host: "netns:%s", dev: %s}
+tg: {host: "netns:%s"}
+touch: verify
+message: 256K
+area_bytes: 8M
+turn: %v
+duration: %v
+ramp_up: %v
+repetitions: 1
+stall: 1m
+gates: {foreign_cores: off, replace: 0, copied: 0}
+include:
+  - {rx: [zcrx, devmem], tx: tcp, rx_buf_len: 16K}
+  - {rx: [zcrx, devmem], tx: tcp, read: 64K}
+  - {rx: [zcrx, devmem], tx: tcp, read: 64K, rx_buf_len: 16K}
+  - {rx: zcrx, tx: tcp, area: udmabuf}
+  - {rx: devmem, tx: tcp, token_batch: 64}
+  - {rx: devmem, tx: tcp, area: pages}
+`
+
+// Tune runs zcbench tune with modes that take queues over: each setting was tried or is told, all
+// payload that counts was verified and none of it copied, and all is put back.
+func Tune(t *testing.T) {
+	Need(t)
+	before := DeviceState(t) + slowStart(t)
+	for try, turn := range turnsLengths[:2] {
+		dir := t.TempDir()
+		file, out := filepath.Join(dir, "tune.yaml"), filepath.Join(dir, "out")
+		text := fmt.Sprintf(tunePlan, RXNS, RXDev, TXNS, turn, 4*turn, 2*turn)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said, err := exec.Command("zcbench", "tune", "--for", "throughput", file, "--for-time", fmt.Sprint(450*turn), "--out",
+			out).CombinedOutput()
+		if after := DeviceState(t) + slowStart(t); after != before {
+			t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+		}
+		if err != nil && try == 0 && !t.Failed() {
+			t.Logf("turns of %v: %v: %s", turn, err, said)
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		t.Logf("%s", said)
+		checkTuned(t, out)
+		return
+	}
+}
+
+func checkTuned(t *testing.T, out string) {
+	t.Helper()
+	var found struct {
+		Modes  []struct{ Mode string }
+		Cannot []struct{ Mode, What, Reason string }
+	}
+	b, err := os.ReadFile(filepath.Join(out, "tune.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &found)
+	}
+	if err != nil || len(found.Modes) != 2 {
+		t.Errorf("%v: %s", err, b)
+	}
+	told, tried, counted := fmt.Sprint(found.Cannot), map[string]bool{}, 0
+	for _, dir := range []string{filepath.Join(out, "search"), out} {
+		j, err := results.Read(filepath.Join(dir, results.JournalFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range j.Records {
+			r := &j.Records[i]
+			tried[strings.TrimSuffix(r.Cell.ID, " ")] = true
+			if r.Verdict != results.OK {
+				continue
+			}
+			counted++
+			h := r.SUT
+			if h.Mismatches == nil || *h.Mismatches != 0 || h.Bytes == nil || *h.Bytes == 0 || h.ZeroCopyBytes == nil ||
+				*h.ZeroCopyBytes != *h.Bytes || *h.CopiedBytes != 0 {
+				t.Errorf("%s: %s bytes, %s mismatches, %s without a copy, %s copied", r.Cell.ID, count(h.Bytes),
+					count(h.Mismatches), count(h.ZeroCopyBytes), count(h.CopiedBytes))
+			}
+		}
+	}
+	for _, mode := range []string{"zcrx", "devmem"} {
+		for _, set := range []string{"rx_buf_len=16Ki", "read=64Ki", map[string]string{"zcrx": "area=udmabuf",
+			"devmem": "token_batch=64"}[mode]} {
+			if id := mode + "/tcp " + set; !tried[id] && !strings.Contains(told, id) {
+				t.Errorf("%s was neither tried nor told: %v", id, tried)
+			}
+		}
+	}
+	if counted < 8 || !strings.Contains(told, "area=pages") {
+		t.Errorf("%d runs counted; told: %s", counted, told)
+	}
+}

@@ -140,6 +140,7 @@ const WrongQueue = "wrong-queue"
 // SteerPort is a [Cell].Steer: one rule sends all flows of the run's port into an RSS context over
 // its queues, by their hash, as servers have it.
 const SteerPort = "port"
+
 // Where the rings of a queue are ([Cell].RingsIn).
 const (
 	RingsThreads   = "threads"

@@ -36,7 +36,8 @@ type Found struct {
 	// Missing says why a cell cannot run, Length how long runs take.
 	Missing func(plan.Cell) *Missing
 	Length  func([]matrix.Run) time.Duration
-	// Parts counts into how many parts a start falls because not all of its cells can be open together.
+	// Parts counts into how many parts a start falls because not all of its cells can be open
+	// together.
 	Parts func([]plan.Cell) int
 }
 

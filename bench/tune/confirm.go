@@ -15,9 +15,9 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// The confirmation, as far as the file does not say: so many starts, of windows so long that it takes
-// a third of the time, but no longer than there would be a use for. Where that is too little time,
-// there are fewer starts, but as many as an interval takes.
+// The confirmation, as far as the file does not say: so many starts, of windows so long that it
+// takes a third of the time, but no longer than there would be a use for. Where that is too little
+// time, there are fewer starts, but as many as an interval takes.
 const (
 	confirmStarts = 12
 	confirmWindow = 2 * time.Second

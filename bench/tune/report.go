@@ -136,7 +136,8 @@ func (s *Search) report(all []frozen, cells []plan.Cell, recs []results.Record) 
 	return r
 }
 
-// counted sorts the runs that may count by cells and repetitions: of each the last try of its block.
+// counted sorts the runs that may count by cells and repetitions: of each the last try of its
+// block.
 func counted(recs []results.Record) map[string]map[int]*results.Record {
 	out := map[string]map[int]*results.Record{}
 	for i := range recs {
@@ -170,7 +171,8 @@ func (s *Search) median(runs map[int]*results.Record) *float64 {
 	return new(stat.Median(v))
 }
 
-// both returns how good two cells were in the repetitions in which both counted, one try of a block.
+// both returns how good two cells were in the repetitions in which both counted, one try of a
+// block.
 func (s *Search) both(a, b map[int]*results.Record) (x, y []float64) {
 	for _, rep := range sortedKeys(a) {
 		ra, rb := a[rep], b[rep]
@@ -240,8 +242,8 @@ func limitOf(runs map[int]*results.Record) (by plan.LimitedBy) {
 	return by
 }
 
-// beside returns the arm beside which levels are seen: the defaults or, where a file has no cell that
-// differs from them in one level, the first of its own.
+// beside returns the arm beside which levels are seen: the defaults or, where a file has no cell
+// that differs from them in one level, the first of its own.
 func (f *frozen) beside() int {
 	for _, arm := range f.field.Arms {
 		n := 0
@@ -283,7 +285,8 @@ func (f *frozen) said() Found {
 	}
 	for _, x := range e.Pairs {
 		if x.Differs() && !x.Small(race.Margin) {
-			out.Together = append(out.Together, Effect{word(x.Factor, x.Level) + " " + word(x.With, x.WithLevel), x.Ratio})
+			out.Together = append(out.Together, Effect{word(x.Factor, x.Level) + " " + word(x.With, x.WithLevel),
+				x.Ratio})
 		}
 	}
 	far := func(a, b Effect) int { return cmp.Compare(math.Abs(math.Log(b.Value)), math.Abs(math.Log(a.Value))) }

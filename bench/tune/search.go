@@ -21,7 +21,8 @@ import (
 
 // What is assumed of a search.
 const (
-	// changes is about how long it takes to set a host for another group; races learn how long it is.
+	// changes is about how long it takes to set a host for another group; races learn how long it
+	// is.
 	changes = 300 * time.Millisecond
 	// blocksOfAll is how many blocks of all settings a race's time is to last for: after the first,
 	// at most half of them go on.
@@ -321,10 +322,13 @@ func (s *Search) share() error {
 		}
 		if e.most < 2 {
 			least := 2*blocksOfAll*(b.Arm+b.Start+b.Change) + 1
-			return &InputError{&fault.Error{Op: fmt.Sprintf("the time is too short: of %v, %v are for a first try of each level and %v "+
-				"for the confirmation, so that each of %d modes has %v, and %s takes %.0f s to try two settings", s.time,
-				tries.Round(time.Second), confirm.Round(time.Second), s.running(), max(0, each).Round(time.Second), e.Name,
-				math.Ceil(least)), How: "a longer --for-time, or fewer modes or levels"}}
+			return &InputError{&fault.Error{
+				Op: fmt.Sprintf("the time is too short: of %v, %v are for a first try of each level and %v "+
+					"for the confirmation, so that each of %d modes has %v, and %s takes %.0f s to try two settings",
+					s.time,
+					tries.Round(time.Second), confirm.Round(time.Second), s.running(), max(0, each).Round(time.Second),
+					e.Name,
+					math.Ceil(least)), How: "a longer --for-time, or fewer modes or levels"}}
 		}
 	}
 	return nil
@@ -383,8 +387,8 @@ func (s *Search) sayTime() {
 	}
 }
 
-// next finds it. In a block each mode has its starts one after another, and who is first changes from
-// block to block.
+// next finds it. In a block each mode has its starts one after another, and who is first changes
+// from block to block.
 func (s *Search) next() *start {
 	if len(s.queue) > 0 {
 		return &s.queue[0]
@@ -445,8 +449,8 @@ func (s *Search) Tell(recs []results.Record) error {
 // mostTries is how often a start is made that something else disturbs.
 const mostTries = 3
 
-// again reports whether to make a start again: something else disturbed it, or a run failed. What is
-// tried for the first time is believed to be invalid only if it is so again.
+// again reports whether to make a start again: something else disturbed it, or a run failed. What
+// is tried for the first time is believed to be invalid only if it is so again.
 func (s *Search) again(recs []results.Record) bool {
 	return s.tries+1 < mostTries && slices.ContainsFunc(recs, func(r results.Record) bool {
 		return r.Verdict == results.Failed || r.FailedGate() == plan.ByEnvironment ||
@@ -507,7 +511,8 @@ func (s *Search) begin() error {
 			return fmt.Errorf("%s: %w", e.Name, err)
 		}
 		e.fails = make([]int, len(e.field.Arms))
-		s.note("%s: %d of %d combinations race for %.0f s%s", e.Name, e.field.First, e.count(), b.Seconds, e.waiting(&e.field))
+		s.note("%s: %d of %d combinations race for %.0f s%s", e.Name, e.field.First, e.count(), b.Seconds,
+			e.waiting(&e.field))
 	}
 	s.block = 0
 	return nil
@@ -521,8 +526,8 @@ func (e *entry) waiting(f *race.Field) string {
 	return ""
 }
 
-// leave takes out what could not run when it was tried: levels that were tried alone, and cells of a
-// file.
+// leave takes out what could not run when it was tried: levels that were tried alone, and cells of
+// a file.
 func (e *entry) leave() {
 	e.Cells = slices.DeleteFunc(e.Cells, func(c plan.Cell) bool { return e.gone[c.Key()] })
 	for f := range e.Factors {
@@ -545,7 +550,8 @@ func (s *Search) tellRace(now *start, recs []results.Record) error {
 		if v, out, ok := s.read(e, arm, &recs[i]); ok {
 			readings = append(readings, race.Reading{Arm: arm, Value: v, Out: out})
 			if out != "" {
-				e.Cannot = append(e.Cannot, Cannot{e.Name, strings.Join(e.words(e.field.Arms[arm]), " "), out, recs[i].Fix})
+				e.Cannot = append(e.Cannot, Cannot{e.Name, strings.Join(e.words(e.field.Arms[arm]), " "), out,
+					recs[i].Fix})
 			}
 		}
 	}

@@ -176,9 +176,9 @@ func (x *Space) drop(factor, level int) {
 }
 
 // field chooses which combinations race, at most so many from the beginning: all, or else the
-// defaults, each level alone, and others that are drawn. There are not more groups of hosts' settings
-// than each can have several arms, because arms of one group are compared the best. Of the other
-// combinations some wait to come in. can says which cells can run.
+// defaults, each level alone, and others that are drawn. There are not more groups of hosts'
+// settings than each can have several arms, because arms of one group are compared the best. Of the
+// other combinations some wait to come in. can says which cells can run.
 func (x *Space) field(most int, seed uint64, can func(plan.Cell) bool) race.Field {
 	f := race.Field{Mode: x.Name}
 	for i := range x.Factors {
@@ -258,8 +258,8 @@ func (x *Space) all(most int) (arms [][]int) {
 // ofGroup is about how many arms a group is to have.
 const ofGroup = 6
 
-// draw adds arms: the defaults, each level alone, then each group of hosts' settings with some ways of
-// the flow. Which ways goes on from group to group, so that all of them are tried somewhere. It
+// draw adds arms: the defaults, each level alone, then each group of hosts' settings with some ways
+// of the flow. Which ways goes on from group to group, so that all of them are tried somewhere. It
 // returns the groups and the ways.
 func (x *Space) draw(most int, rng *rand.Rand, add func([]int)) (groups, ways [][]int) {
 	var hosts, flows []int

@@ -18,8 +18,11 @@ import (
 // Write writes a report as text: the answer first, and then what it stands on.
 func (r *Report) Write(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("", "  ", fmt.Sprintf("Each mode at its defaults and at its best, for %s. These runs, in %d starts, are others "+
-		"than those by which settings were chosen; all intervals hold together with 95 %%.", r.what(), r.Starts))
+	p.line(
+		"", "  ", fmt.Sprintf(
+			"Each mode at its defaults and at its best, for %s. These runs, in %d starts, are others "+
+				"than those by which settings were chosen; all intervals hold together with 95 %%.", r.what(),
+			r.Starts))
 	p.blank()
 	t := screen.Aligned("lrrrll")
 	t.Head("mode", "default", "best", "gain", "", "settings of the best")
@@ -42,7 +45,8 @@ func (r *Report) Write(w io.Writer) error {
 		for i := range r.Between {
 			c := &r.Between[i]
 			p.line("  ", "    ", fmt.Sprintf("%s is %s times as good as %s: %s", mode(c.Cell), c.text(), mode(c.With),
-				map[Verdict]string{Better: "better", Worse: "worse", Equal: "equal, within 2 %", Open: "open"}[c.Verdict]))
+				map[Verdict]string{Better: "better", Worse: "worse", Equal: "equal, within 2 %",
+					Open: "open"}[c.Verdict]))
 		}
 	}
 	p.limits(r)
@@ -122,8 +126,11 @@ func (p *printer) limits(r *Report) {
 	for _, l := range plan.LimitedBys {
 		if by[l] != nil {
 			p.blank()
-			p.line("", "  ", fmt.Sprintf("At their best, %s %s limited by the %s, and not by the receiver: they may be better than "+
-				"this path shows.", strings.Join(by[l], ", "), map[bool]string{true: "is", false: "are"}[len(by[l]) == 1], l))
+			p.line(
+				"", "  ", fmt.Sprintf(
+					"At their best, %s %s limited by the %s, and not by the receiver: they may be better than "+
+						"this path shows.", strings.Join(by[l], ", "),
+					map[bool]string{true: "is", false: "are"}[len(by[l]) == 1], l))
 		}
 	}
 }
@@ -170,12 +177,16 @@ func (p *printer) mode(m *Mode) {
 	case s.Resolution <= 0:
 		p.line("  ", "    ", "resolution: all others that ran are told to be worse, by the search")
 	default:
-		p.line("  ", "    ", fmt.Sprintf("resolution: no setting that ran may be more than %.1f %% better than the best, by the "+
-			"search", 100*s.Resolution))
+		p.line(
+			"  ", "    ", fmt.Sprintf(
+				"resolution: no setting that ran may be more than %.1f %% better than the best, by the "+
+					"search", 100*s.Resolution))
 	}
 	if m.Gain != nil && s.Optimism != nil {
-		p.line("  ", "    ", fmt.Sprintf("optimism: the search told a gain of %.3f, the confirmation %.3f: %+.1f %% [%+.1f, %+.1f]",
-			s.Gain, m.Gain.Ratio, 100*(s.Optimism.Value-1), 100*(s.Optimism.Lo-1), 100*(s.Optimism.Hi-1)))
+		p.line(
+			"  ", "    ", fmt.Sprintf(
+				"optimism: the search told a gain of %.3f, the confirmation %.3f: %+.1f %% [%+.1f, %+.1f]",
+				s.Gain, m.Gain.Ratio, 100*(s.Optimism.Value-1), 100*(s.Optimism.Lo-1), 100*(s.Optimism.Hi-1)))
 	}
 }
 
@@ -256,8 +267,10 @@ func (s *Search) preview(w io.Writer) error {
 			groups[s.group(e, &c)] = true
 		}
 		p.blank()
-		p.line("", "  ", fmt.Sprintf("%s: %d of %d combinations race, in %d groups of hosts' settings, %d at once, for %.0f s%s",
-			e.Name, f.First, e.count(), len(groups), e.together, e.seconds, e.waiting(&f)))
+		p.line(
+			"", "  ", fmt.Sprintf(
+				"%s: %d of %d combinations race, in %d groups of hosts' settings, %d at once, for %.0f s%s",
+				e.Name, f.First, e.count(), len(groups), e.together, e.seconds, e.waiting(&f)))
 		for i := range e.Factors {
 			words := []string{"default"}
 			for level := 1; level < len(e.Factors[i].Levels); level++ {
@@ -268,8 +281,10 @@ func (s *Search) preview(w io.Writer) error {
 		}
 	}
 	p.blank()
-	p.line("", "  ", fmt.Sprintf("then %d cells at most, each mode at its defaults and at its best, in %d starts of %v each",
-		cells, starts, window))
+	p.line(
+		"", "  ", fmt.Sprintf(
+			"then %d cells at most, each mode at its defaults and at its best, in %d starts of %v each",
+			cells, starts, window))
 	var all []Cannot
 	for _, e := range s.entries {
 		all = append(all, e.Cannot...)

@@ -164,8 +164,8 @@ factors:
 baseline: {rx: tcp, message: 64K, read: 64K}
 `
 
-// together is a landscape of which no level alone is the best: long reads cost a little, and with short
-// messages they gain much.
+// together is a landscape of which no level alone is the best: long reads cost a little, and with
+// short messages they gain much.
 func together(c *plan.Cell) float64 {
 	v := 20.0
 	if c.RX == "uring" {
@@ -182,8 +182,8 @@ func together(c *plan.Cell) float64 {
 	return v
 }
 
-// The best setting is found and frozen in a file, which says the cells that are confirmed; the report
-// is of other runs than the search.
+// The best setting is found and frozen in a file, which says the cells that are confirmed; the
+// report is of other runs than the search.
 func TestFindsWhatIsBestTogether(t *testing.T) {
 	w := &world{truth: together}
 	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
@@ -300,8 +300,8 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// Levels that a host refuses are told with the reason, and take no more part; a mode that cannot run
-// is told, too.
+// Levels that a host refuses are told with the reason, and take no more part; a mode that cannot
+// run is told, too.
 func TestRefused(t *testing.T) {
 	w := &world{truth: together, refuses: func(c *plan.Cell) string {
 		switch {
@@ -333,7 +333,8 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if all := s.freeze(); !reflect.DeepEqual(got[:1], want[:1]) || got[len(got)-1] != want[1] || len(all) != 1 ||
-		strings.Contains(all[0].best.ID, "read=1Mi") || n > 8 || !strings.Contains(strings.Join(*notes, "|"), "no ring here") {
+		strings.Contains(all[0].best.ID, "read=1Mi") || n > 8 || !strings.Contains(strings.Join(*notes, "|"),
+		"no ring here") {
 		t.Errorf("%+v, %d runs refused, winners %v", got, n, all)
 	}
 }
@@ -377,7 +378,8 @@ func TestAtEqualWork(t *testing.T) {
 
 // What says what is measured is nothing to be tuned, and time that is too short is told.
 func TestWrongInput(t *testing.T) {
-	spec, err := matrix.Parse("x", []byte(strings.Replace(sizes, "touch: read", "", 1)+"include: [{rx: tcp, tx: tcp, touch: read}]\n"))
+	spec, err := matrix.Parse("x", []byte(strings.Replace(sizes, "touch: read", "", 1)+
+		"include: [{rx: tcp, tx: tcp, touch: read}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

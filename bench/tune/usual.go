@@ -17,8 +17,9 @@ import (
 	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
-// usual are the options that are tried where no file names any. Of each, levels returns those beside
-// the default, or why there are none. What a kernel can do is not told by its release: it is tried.
+// usual are the options that are tried where no file names any. Of each, levels returns those
+// beside the default, or why there are none. What a kernel can do is not told by its release: it is
+// tried.
 var usual = []struct {
 	option string
 	levels func(h *bench.Found, c *plan.Cell) (levels []string, why string)
@@ -65,7 +66,8 @@ func Usual(all []Space, s *matrix.Spec, h *bench.Found) []Space {
 }
 
 // prepare completes the cells of a mode: one that splits headers has hardware GRO where the driver
-// cannot split without, and beside such modes (splits) the others have headers as the NIC was found.
+// cannot split without, and beside such modes (splits) the others have headers as the NIC was
+// found.
 func (x *Space) prepare(h *bench.Found, splits bool) {
 	o := plan.LookupOption("header_split")
 	text, known := h.SUT.Value("nic/header split")
@@ -221,7 +223,8 @@ func areas(_ *bench.Found, c *plan.Cell) (levels []string, why string) {
 		usually = dmabuf.Udmabuf
 	}
 	for _, p := range dmabuf.All {
-		if p.Name == usually || p.Helper != "" || p.Runs || !dmabuf.Alone(p) || m.Has(stream.DMABuf) && !dmabuf.Exports(p) {
+		if p.Name == usually || p.Helper != "" || p.Runs || !dmabuf.Alone(p) || m.Has(stream.DMABuf) &&
+			!dmabuf.Exports(p) {
 			continue
 		}
 		levels = append(levels, p.Name)

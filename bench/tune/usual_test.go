@@ -34,8 +34,8 @@ func mlx5() *world {
 		{Name: "nic/coalescing rx-usecs", Value: "8"}, {Name: "nic/coalescing adaptive-rx", Value: "1"}}}
 }
 
-// Without factors of a file each mode has what concerns it and the host can set, but for what the file
-// says. What cannot be is told.
+// Without factors of a file each mode has what concerns it and the host can set, but for what the
+// file says. What cannot be is told.
 func TestUsual(t *testing.T) {
 	w := mlx5()
 	w.missing = func(c *plan.Cell) *bench.Missing {
@@ -50,7 +50,8 @@ func TestUsual(t *testing.T) {
 	}
 	want := map[string]string{
 		"tcp/tcp": "rx_ring: 256, 8192; hw_gro: true; header_split: true; big_tcp: 196608; set: " +
-			"sut:coalesce adaptive-rx=0; sut:coalesce rx-usecs=8, sut:coalesce adaptive-rx=0; sut:coalesce rx-usecs=64; " +
+			"sut:coalesce adaptive-rx=0; sut:coalesce rx-usecs=8, sut:coalesce adaptive-rx=0; sut:coalesce " +
+			"rx-usecs=64; " +
 			"cpu_layout: 1cpu; busy_poll: 50; message: 65536, 1048576; read: 65536, 1048576; gather: 50",
 		"devmem/tcp": "token_batch: 64, 1024; rx_buf_len: 16384, 131072; area: ",
 	}
@@ -71,13 +72,14 @@ func TestUsual(t *testing.T) {
 			t.Errorf("%s: %s", e.Name, told)
 		}
 		takes := e.Name == "zcrx/tcp" || e.Name == "devmem/tcp"
-		if split := e.Base.HeaderSplit != nil; split == takes || takes != (e.together == 3) || takes != (e.Base.HWGRO != nil) {
+		if split := e.Base.HeaderSplit != nil; split == takes || takes != (e.together == 3) ||
+			takes != (e.Base.HWGRO != nil) {
 			t.Errorf("%s: %d together, %+v", e.Name, e.together, e.Base)
 		}
 	}
-	veth := &world{truth: w.truth, driver: "veth"}
+	plain := &world{truth: w.truth, driver: "veth"}
 	s, _ = searchOf(t, "throughput", four, 30*time.Minute)
-	if err := s.Begin(veth.found()); err != nil {
+	if err := s.Begin(plain.found()); err != nil {
 		t.Fatal(err)
 	}
 	for _, word := range []string{"rx_ring eth1 (veth) does not tell", "set eth1 (veth) does not tell",
@@ -88,8 +90,8 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// Of too many combinations those that race have the defaults, every level, and groups in which several
-// can be compared.
+// Of too many combinations those that race have the defaults, every level, and groups in which
+// several can be compared.
 func TestDraw(t *testing.T) {
 	s, _ := searchOf(t, "throughput", four, 30*time.Minute)
 	if err := s.Begin(mlx5().found()); err != nil {

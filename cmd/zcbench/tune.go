@@ -108,7 +108,8 @@ func (f *tuneFlags) spec(args []string) (*matrix.Spec, error) {
 	flags := f.sut != "" || f.tg != "" || f.dev != "" || f.rx != nil || f.tx != nil
 	switch {
 	case len(args) > 0 && flags:
-		return nil, cli.Usagef("%s says hosts and modes: leave out --sut, --tg, --dev, --rx and --tx, or the file", args[0])
+		return nil, cli.Usagef("%s says hosts and modes: leave out --sut, --tg, --dev, --rx and --tx, or the file",
+			args[0])
 	case len(args) > 0:
 		return f.file(args[0])
 	case f.sut == "" || f.tg == "":
@@ -223,7 +224,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if goal.Power && (!watts.On() || watts.Later) {
-		return cli.UsageError(&fault.Error{Op: "--for " + goal.Name + " needs a power source that is read beside the runs",
+		return cli.UsageError(&fault.Error{Op: "--for " + goal.Name +
+			" needs a power source that is read beside the runs",
 			How: "name one with --power (zcbench power --source list shows what this host has), or use --for roi_cpu"})
 	}
 	t := f.tuning(cmd, spec, goal, watts)
@@ -235,7 +237,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	t.Dir = f.out
 	t.How = "zcbench " + cmd.Name() + " --for " + goal.Name
-	if err := (planned{Experiment: &bench.Experiment{Spec: spec}, source: strings.Join(args, " ")}).mayPlay(cmd); err != nil {
+	if err := (planned{Experiment: &bench.Experiment{Spec: spec}, source: strings.Join(args, " ")}).mayPlay(
+		cmd); err != nil {
 		return err
 	}
 	if f.dry {
@@ -273,12 +276,14 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // tuning makes the search with its confirmation.
-func (f *tuneFlags) tuning(cmd *cobra.Command, spec *matrix.Spec, goal tune.Goal, watts bench.PowerOptions) *tune.Tuning {
+func (f *tuneFlags) tuning(cmd *cobra.Command, spec *matrix.Spec, goal tune.Goal,
+	watts bench.PowerOptions) *tune.Tuning {
 	chosen, note := f.order(spec, goal), cli.NoteTo(cmd.ErrOrStderr())
 	return &tune.Tuning{Goal: goal, Spec: spec, Time: f.time, Resume: f.resume, Note: note,
 		Begin: bench.Policy{TrustFile: f.trust || len(f.sut) > 0},
 		New: func(s *matrix.Spec, dir string, search bool) *bench.Experiment {
-			e := &bench.Experiment{Spec: s, Dir: dir, ToolVersion: version.Tool(), Notices: cmd.ErrOrStderr(), Note: note,
+			e := &bench.Experiment{Spec: s, Dir: dir, ToolVersion: version.Tool(), Notices: cmd.ErrOrStderr(),
+				Note:  note,
 				Power: watts, OrderChosen: chosen,
 				StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) }}
 			if !search {

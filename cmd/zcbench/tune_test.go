@@ -70,7 +70,10 @@ func TestIntegrationTune(t *testing.T) {
 		runs int
 	}{{search, 3}, {out, 1}} {
 		p = built.Start(t, "zcbench", args...)
-		await.Until(t, "runs in "+killed.dir, func() bool { return lines(killed.dir) > killed.runs || !running(p.Process.Pid) })
+		await.Until(t, "runs in "+killed.dir, func() bool {
+			return lines(killed.dir) > killed.runs ||
+				!running(p.Process.Pid)
+		})
 		p.Signal(syscall.SIGKILL)
 		if p.Wait(await.Hang); lines(killed.dir) <= killed.runs {
 			t.Fatalf("%s has %d runs: %s", killed.dir, lines(killed.dir), &p.Err)
@@ -141,9 +144,11 @@ func TestTuneFlags(t *testing.T) {
 	file := write("ok.yaml", fmt.Sprintf(tuned, "a", "b", "c"))
 	touch := write("touch.yaml", "name: x\nfactors: {rx: [tcp], tx: [tcp], touch: [none, read]}\n")
 	for args, want := range map[string]string{
-		"--sut local --tg local":                              "--for: say what for: throughput, cpu, roi_cpu, roi_power",
-		"--for roi_cpus --sut local --tg local":               "did you mean roi_cpu?",
-		"--for cpu":                                           "say between which hosts, --sut HOST --tg HOST, or give an experiment file",
+		"--sut local --tg local": "--for: say what for: throughput, cpu, roi_cpu, " +
+			"roi_power",
+		"--for roi_cpus --sut local --tg local": "did you mean roi_cpu?",
+		"--for cpu": "say between which hosts, --sut HOST --tg HOST, " +
+			"or give an experiment file",
 		"--for cpu --sut local":                               "say between which hosts",
 		"--for cpu " + file + " --sut local":                  "leave out --sut, --tg",
 		"--for cpu --sut local --tg local --rx tpc":           "did you mean tcp?",

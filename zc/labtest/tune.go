@@ -48,7 +48,8 @@ func Tune(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		said, err := exec.Command("zcbench", "tune", "--for", "throughput", file, "--for-time", fmt.Sprint(450*turn), "--out",
+		said, err := exec.Command("zcbench", "tune", "--for", "throughput", file, "--for-time", fmt.Sprint(450*turn),
+			"--out",
 			out).CombinedOutput()
 		if after := DeviceState(t) + slowStart(t); after != before {
 			t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)

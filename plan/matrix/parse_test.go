@@ -126,8 +126,8 @@ func TestShippedExperiments(t *testing.T) {
 		t.Errorf("lab: %d cells", len(s.Cells))
 	}
 	if s := mustParse(t, file(t, "starvation")); len(s.Cells) != 45 || s.Base == nil || len(s.Primary) != 1 ||
-		s.Replays != 10 {
-		t.Errorf("starvation: %d cells, baseline %+v, %d replays", len(s.Cells), s.Base, s.Replays)
+		s.Replays() != 10 {
+		t.Errorf("starvation: %d cells, baseline %+v, %d replays", len(s.Cells), s.Base, s.Replays())
 	}
 	for name, cells := range map[string]int{"probe-cost": 6, "probe-cost-lab": 3} {
 		if s := mustParse(t, file(t, name)); len(s.Cells) != cells || s.Base == nil || s.Base.Probe != "" ||

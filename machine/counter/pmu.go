@@ -99,7 +99,8 @@ func msrEvent(fs FS, name string) (unix.PerfEventAttr, error) {
 	return unix.PerfEventAttr{Type: uint32(kind), Config: config}, nil
 }
 
-// group opens events that are counted together, as far as there are any.
+// group opens events that are counted together, as far as there are any. One that does not fit
+// beside the others is counted by itself.
 func (p *PMU) group(names []string, attrOf func(name string) (unix.PerfEventAttr, error)) {
 	var g pmuGroup
 	for _, name := range names {
@@ -109,6 +110,10 @@ func (p *PMU) group(names []string, attrOf func(name string) (unix.PerfEventAttr
 			continue
 		}
 		fds, err := p.open(attr, g)
+		if errors.Is(err, unix.EINVAL) && g.fds != nil { // the processor has too few counters for all of them
+			p.group([]string{name}, attrOf)
+			continue
+		}
 		if err != nil {
 			p.Missing[name] = perfReason(err)
 			continue

@@ -47,7 +47,7 @@ var Metrics = []Metric{
 		results.OfTGCPU},
 	{"instructions_per_kb", "1/kB", false, false, func(r *results.Record) *float64 { return r.SUT.InstructionsPerKB },
 		nil, results.OfSUTCPU},
-	{"ipc", "", true, false, func(r *results.Record) *float64 { return r.SUT.IPC }, nil, results.OfSUTCPU},
+	{"ipc", "1", true, false, func(r *results.Record) *float64 { return r.SUT.IPC }, nil, results.OfSUTCPU},
 	{"llc_misses_per_kb", "1/kB", false, false, func(r *results.Record) *float64 { return r.SUT.LLCMissesPerKB }, nil,
 		results.OfSUTCPU},
 	{"dram_bytes_per_byte", "bytes/byte", false, false, func(r *results.Record) *float64 { return r.SUT.DRAMPerByte },
@@ -564,7 +564,7 @@ func bootsOf(r *results.Record) string {
 func verdict(s stat.Sign, m Metric) Verdict {
 	better, worse := Cheaper, Costlier
 	switch {
-	case m.ofReturn():
+	case m.ofReturn(), m.Name == "ipc":
 		better, worse = Higher, Lower
 	case m.HigherWins:
 		better, worse = Faster, Slower

@@ -246,7 +246,8 @@ var Options = []Option{
 			"port into an RSS context over the queues, by their hash",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP, Default: "flow",
 		Takes: "flow, or " + SteerPort + ": one rule for the port, into an RSS context over the queues",
-		Words: []string{"flow", SteerPort}, value: noneOr(func(c *Cell) *string { return &c.Steer }, parseSteer, "flow")},
+		Words: []string{"flow", SteerPort},
+		value: noneOr(func(c *Cell) *string { return &c.Steer }, parseSteer, "flow")},
 	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(dmabuf.Words(nil), ", ") +
 		" (default: pages; for devmem udmabuf; with a long --rx-buf-len huge; docs/memory.md)",
 		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue),

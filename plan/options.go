@@ -274,7 +274,8 @@ var Options = []Option{
 			"port into an RSS context over the queues, by their hash",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP, Default: "flow",
 		Takes: "flow, or " + SteerPort + ": one rule for the port, into an RSS context over the queues",
-		Words: []string{"flow", SteerPort}, value: noneOr(func(c *Cell) *string { return &c.Steer }, parseSteer, "flow")},
+		Words: []string{"flow", SteerPort},
+		value: noneOr(func(c *Cell) *string { return &c.Steer }, parseSteer, "flow")},
 	{Name: "lease_queue", Places: true, Type: "[netns:NAME/]IF:N", Help: "lease RX queue N of the NIC IF, which is in " +
 		"zcbench's own network namespace or in NAME, to the SUT, a container: --sut netns:C --dev nk0 (docs/containers.md)",
 		Kind: ofRun, Role: stream.RX, concerns: byTCP,

@@ -39,12 +39,11 @@ func (c *Cookie) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// The fixed-size frames of the data port, all big-endian, each ending in
-// the CRC-32C of what precedes it. The sender opens with a Hello, the receiver
-// answers Welcome, before which it may say Wait, then payload flows one way until end of stream, then the
-// receiver answers Farewell. The end of a flow of packets, which go another way,
-// is an Ended and the end of stream. Sizes are fixed so that a stranger can neither
-// make the receiver allocate nor keep it reading.
+// The fixed-size frames of the data port, all big-endian, each ending in the CRC-32C of what
+// precedes it. The sender opens with a Hello, the receiver answers Welcome, before which it may say
+// Wait, then payload flows one way until end of stream, then the receiver answers Farewell. The end
+// of a flow of packets, which go another way, is an Ended and the end of stream. Sizes are fixed so
+// that a stranger can neither make the receiver allocate nor keep it reading.
 const (
 	helloSize    = 72
 	welcomeSize  = 20

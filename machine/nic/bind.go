@@ -58,7 +58,8 @@ func (d *Device) BindRXBuffers(fd, bufLen int, queues ...int) (*Binding, error) 
 	if bufLen > 0 {
 		op += fmt.Sprintf(" in buffers of %d bytes", bufLen)
 	}
-	return d.bind(cmdBindRX, op+" (netdev bind-rx)", remedy.BindRX, queues[0], fd, func(ae *netlink.AttributeEncoder, fd int) {
+	op += " (netdev bind-rx)"
+	return d.bind(cmdBindRX, op, remedy.BindRX, queues[0], fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
 		for _, id := range queues {

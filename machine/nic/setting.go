@@ -259,8 +259,8 @@ func RuleName(local, remote netip.AddrPort, queue int) string {
 	return "rule " + steering{local: local, remote: remote, queue: queue}.String()
 }
 
-// PortRuleName formats the name of the setting that is an ntuple rule for all TCP flows to local, of
-// this host, into the RSS context over some queues in turn, which [ContextName] has made.
+// PortRuleName formats the name of the setting that is an ntuple rule for all TCP flows to local,
+// of this host, into the RSS context over some queues in turn, which [ContextName] has made.
 func PortRuleName(local netip.AddrPort, queues []uint32) string {
 	return "rule " + steering{local: local, context: queues}.String()
 }

@@ -82,6 +82,7 @@ func TestTurnsRefused(t *testing.T) {
 		"order: turn\n":                                    "2:8: \"turn\": must be blocks or turns",
 		"order: blocks\nturn: 100ms\n":                     "a turn has a length only with order: turns",
 		"order: turns\nturn: 1ms\n":                        "3:7: 1ms is outside",
+		"order: turns\nsteer: port\n":                      "cell tcp/tcp: steer: port cannot be measured in turns",
 		"order: turns\nbusy_poll: 20us\n":                  "cell tcp/tcp: busy_poll cannot be measured in turns",
 		"order: turns\nadaptive: {min: 6, interval: 1%}\n": "adaptive and order: turns",
 		"order: turns\nduration: 1h\n":                     "use longer turns",

@@ -29,10 +29,10 @@ import (
 // byPort are the arguments of four flows that one rule sends into an RSS context over two queues.
 func byPort() []string { return append(flowArgs(4), "--queues", "2", "--steer", plan.SteerPort) }
 
-// PortFlows runs zcbench with four flows that one rule for their port sends into an RSS context over
-// two queues, the last ones: each comes by one of these as its hash has it, and what the run says of
-// them is what came. Of a mode that takes queues over nothing is copied, and a context that leads
-// elsewhere is found out.
+// PortFlows runs zcbench with four flows that one rule for their port sends into an RSS context
+// over two queues, the last ones: each comes by one of these as its hash has it, and what the run
+// says of them is what came. Of a mode that takes queues over nothing is copied, and a context that
+// leads elsewhere is found out.
 func PortFlows(t *testing.T, rx string, zeroCopy bool) {
 	Need(t)
 	h := measured(t, rx, byPort()...).SUT
@@ -97,8 +97,8 @@ func oneMemory(t *testing.T, h results.Host) {
 	}
 }
 
-// PortTable sees that nothing but the flows to the port comes by the queues of its context: those to
-// another port come by the others, by the NIC's own table. What was set is restored.
+// PortTable sees that nothing but the flows to the port comes by the queues of its context: those
+// to another port come by the others, by the NIC's own table. What was set is restored.
 func PortTable(t *testing.T) {
 	Need(t)
 	before := DeviceState(t)
@@ -188,8 +188,8 @@ func cameBy(l net.Listener, p *nicqueue.Port) (id int, err error) {
 }
 
 // PortKilled kills zcbench and its agents (kill -9): when there is the context, when there is the
-// rule, and in the middle of the flows. Each time the next run's lease takes all of it back, the rule
-// before the context.
+// rule, and in the middle of the flows. Each time the next run's lease takes all of it back, the
+// rule before the context.
 func PortKilled(t *testing.T, rx string) {
 	Need(t)
 	before := DeviceState(t)
@@ -263,8 +263,9 @@ func killTree(pid int) {
 	_ = unix.Kill(pid, unix.SIGKILL)
 }
 
-// PortPerDriver runs zcbench with flows by port on what the NIC imitates: where the driver has rules
-// and RSS contexts they come, and where it has none the run is unsupported, says so, and what to do.
+// PortPerDriver runs zcbench with flows by port on what the NIC imitates: where the driver has
+// rules and RSS contexts they come, and where it has none the run is unsupported, says so, and what
+// to do.
 func PortPerDriver(t *testing.T) {
 	Need(t)
 	model := Model(t)

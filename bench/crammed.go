@@ -136,7 +136,10 @@ func (n need) String() string {
 		s = fmt.Sprintf("%d flows need 1 CPU for their thread", n.flows)
 	}
 	const perQueue = " (one for each RX queue)"
-	if n.threads > 1 && n.threads < n.flows {
+	switch {
+	case n.threads > n.queues && n.queues > 0 && n.threads < n.flows:
+		s += " (one for each ring of an RX queue)"
+	case n.threads > 1 && n.threads < n.flows:
 		s += perQueue
 	}
 	switch k := n.softirqs(); {

@@ -197,6 +197,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"file is older"},
 	columnDoc{"tx_area", "",
 		"asked for: memory that the sender sends from; empty = udmabuf, where the mode has a dmabuf"},
+	columnDoc{"lease_queue", "", "the NIC's RX queue that the SUT, a container, had leased (docs/containers.md); " +
+		"empty = the SUT was no container"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -221,6 +221,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"rings_in", "", "requested: where these are, but for the first: threads or processes; empty = threads"},
 	columnDoc{"area_start_bytes", "bytes",
 		"requested: how much of the memory for payload the NIC has at first; empty = all"},
+	columnDoc{"lease_queue", "", "the NIC's RX queue that the SUT, a container, had leased (docs/containers.md); " +
+		"empty = the SUT was no container"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

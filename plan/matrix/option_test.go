@@ -20,7 +20,7 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "udp_batch": "8",
 	"udp_segmentation": "off", "xdp_touch": "parse", "xdp_attach": "generic", "xdp_redirect": "dev", "tuples": "8",
 	"burst": "4", "generator_cpus": "1-2",
-	"queue": "0", "lease_queue": "eth0:0",
+	"queue": "0", "lease_queue": `"eth0:0"`,
 	"steer_queue": "1", "steer": "port", "area": "huge", "area_bytes": "32M", "tx_area": "heap",
 	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4",
 	"queue_rings": "1", "rings_in": "threads", "area_start": "4M",

@@ -5,6 +5,7 @@ package labtest
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
 
@@ -153,8 +155,7 @@ func childrenOf(t *testing.T, parent int) (pids []int) {
 }
 
 // ContainerOfOthers has somebody else make the container's interface and bring it its packets, as
-// a CNI does: it is used as it is, and stays. One without a lease, and one of another kind, are
-// refused.
+// a CNI does: it is used as it is, and stays. One without a lease is refused.
 func ContainerOfOthers(t *testing.T, rx string) {
 	Need(t)
 	splits(t)
@@ -194,10 +195,7 @@ func ContainerOfOthers(t *testing.T, rx string) {
 	if err := removeTheirs(); err != nil {
 		t.Error(err)
 	}
-	for kind, add := range map[string]func(*rtnl.Conn, rtnl.PairEnd, rtnl.PairEnd, int) error{
-		"netkit": (*rtnl.Conn).AddNetkit, "veth": (*rtnl.Conn).AddVeth} {
-		refusedContainer(t, ct, flags, rx, kind, add)
-	}
+	refusedContainer(t, ct, flags, rx)
 }
 
 // theirs makes the pair's end beside the NIC one that is not of zcbench's making.
@@ -238,8 +236,7 @@ func removeTheirs() error {
 }
 
 // refusedContainer gives the container an interface that has no lease, and runs zcbench on it.
-func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx, kind string,
-	add func(*rtnl.Conn, rtnl.PairEnd, rtnl.PairEnd, int) error) {
+func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx string) {
 	t.Helper()
 	_, err := In(RXNS, func() (struct{}, error) {
 		c, err := rtnl.Dial()
@@ -247,8 +244,23 @@ func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx, kind str
 			return struct{}{}, err
 		}
 		defer c.Close()
-		return struct{}{}, add(c, rtnl.PairEnd{Name: "cni0", MTU: 1500}, rtnl.PairEnd{Name: ContainerDev, MTU: 1500}, ct.Fd())
+		return struct{}{}, c.AddNetkit(rtnl.PairEnd{Name: "cni0", MTU: 1500}, rtnl.PairEnd{Name: ContainerDev, MTU: 1500},
+			ct.Fd())
 	})
+	if err == nil {
+		err = ct.Do(func() error {
+			c, err := rtnl.Dial()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			l, err := c.Named(ContainerDev)
+			if err != nil {
+				return err
+			}
+			return c.AddAddr(l.Index, netip.MustParsePrefix("10.9.9.1/24"), 0)
+		})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,15 +269,9 @@ func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx, kind str
 			t.Error(err)
 		}
 	}()
-	cmd := exec.Command("zcbench", append([]string{"run", "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
-		"--duration", "1s"}, flags...)...)
-	out, _ := cmd.CombinedOutput()
-	status, want := 2, "has no address"
-	if kind == "veth" {
-		want = "is of kind veth, and a queue is leased to an interface of kind netkit"
-	}
-	if got := cmd.ProcessState.ExitCode(); got != status || !strings.Contains(strings.Join(strings.Fields(string(out)), " "),
-		want) {
-		t.Errorf("%s: status %d, want %d and %q:\n%s", kind, got, status, want, out)
+	r, _ := once(t, rx, firstUnit, flags...)
+	want := fmt.Sprintf("which has no lease of RX queue 3 of %s", RXDev)
+	if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, want) || !strings.Contains(r.Fix, "--dev") {
+		t.Errorf("%s: %s; fix: %s; want %q", r.Verdict, r.Reason, r.Fix, want)
 	}
 }

@@ -206,7 +206,7 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	}
 	r.fillTrips(h, w)
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
-	if ms := cyclesPerByte(h.Metrics, w.Bytes); ms != nil {
+	if ms := cyclesPerByte(h.Metrics, w.Bytes); ms != nil && r.end.back == nil { // else they are of both ways
 		h.CyclesPerByte = &ms[0].Value
 		h.Metrics = append(h.Metrics, ms...)
 	}

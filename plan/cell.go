@@ -53,7 +53,9 @@ type Cell struct {
 	PacePercent int `json:"pace_percent,omitempty"`
 	// each run looks for the highest rate without loss; PaceBitsPS is then what was found, or
 	// tried
-	LossFree bool `json:"pace_loss_free,omitempty"`
+	LossFree bool  `json:"pace_loss_free,omitempty"`
+	Both     *bool `json:"both,omitempty"` // each end sends and receives at once
+
 	// Objects of a flow: how long each is, how often one is due, and how many flows' are due at the
 	// same moment, 0: all flows'. See [Cell.PaceRate].
 	ObjectBytes int    `json:"object_bytes,omitempty"`

@@ -148,6 +148,9 @@ var Options = []Option{
 		"others are spread over --every (default: all flows')", Kind: OfPath, Role: stream.TX, concerns: sendsBulk,
 		Takes: "flows, of which there are a multiple", value: count(func(c *Cell) *int { return &c.FanIn }, 1,
 			stream.MaxFlows)},
+	{Name: "both", Since: 3, Type: "on|off", Help: "each end sends and receives at once, by the two modes of the cell; " +
+		"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips),
+		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.Both })},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",
 		Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: has(stream.UsesRing),

@@ -223,6 +223,13 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"requested: how much of the memory for payload the NIC has at first; empty = all"},
 	columnDoc{"lease_queue", "", "the NIC's RX queue that the SUT, a container, had leased (docs/containers.md); " +
 		"empty = the SUT was no container"},
+	columnDoc{"both", "", "requested: each end sent and received at once; empty = from the TG to the SUT alone"},
+	columnDoc{"back_throughput_gbps", "Gbit/s", "payload from the SUT to the TG, in the same window: of the SUT as " +
+		"sent, of the TG as received. throughput_gbps is from the TG to the SUT; CPU time and power are of both " +
+		"ways, so roi_*, ns_per_kb and joule_per_gb are of the sum, and cycles_per_byte is empty"},
+	columnDoc{"back_bytes", "bytes", "likewise"},
+	columnDoc{"back_zero_copy_bytes back_copied_bytes back_mismatches", "bytes", "of these, as zero_copy_bytes, " +
+		"copied_bytes and mismatches are of the first way; of the host that received them, the TG"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

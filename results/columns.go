@@ -176,7 +176,8 @@ var columns = withOptions(slices.Concat([]column{
 		countCol("objects", func(r *row) **uint64 { return &r.host.Objects }),
 		countCol("objects_late", func(r *row) **uint64 { return &r.host.ObjectsLate }),
 		chosen("queue_rings"), chosen("rings_in"), chosen("area_start_bytes"),
-		chosen("lease_queue")}))
+		chosen("lease_queue"),
+		countCol("objects_late", func(r *row) **uint64 { return &r.host.ObjectsLate })}, backColumns()))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.
@@ -258,6 +259,12 @@ func floatCol(name string, at func(*row) **float64) column {
 		}})
 }
 
+func parseCount(s string, to **uint64) error {
+	v, err := strconv.ParseUint(s, 10, 64)
+	*to = &v
+	return units.NumError(s, "a whole number from 0", err)
+}
+
 func countCol(name string, at func(*row) **uint64) column {
 	return optional(column{name,
 		func(r *row) string {
@@ -266,11 +273,7 @@ func countCol(name string, at func(*row) **uint64) column {
 			}
 			return strconv.FormatUint(**at(r), 10)
 		},
-		func(r *row, s string) error {
-			v, err := strconv.ParseUint(s, 10, 64)
-			*at(r) = &v
-			return units.NumError(s, "a whole number from 0", err)
-		}})
+		func(r *row, s string) error { return parseCount(s, at(r)) }})
 }
 
 // computedCol follows from other columns; it is checked when read and not kept.

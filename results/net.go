@@ -26,7 +26,7 @@ func (h *Host) joulePerGB(watts *float64) *float64 {
 	if watts == nil || h.DurationS == nil || h.Bytes == nil || h.Transactions != nil {
 		return nil
 	}
-	return finite(*watts * *h.DurationS / (float64(*h.Bytes) / 1e9))
+	return finite(*watts * *h.DurationS / (float64(*h.bothBytes()) / 1e9))
 }
 
 // TotalJoulePerGB sums what both hosts used, gross or net, per 1e9 bytes that the receiver got. An

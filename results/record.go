@@ -140,6 +140,10 @@ type Host struct {
 	Delivery *Delivery `json:"delivery,omitempty"` // of a paced flow's receiver
 	Wants    *Wants    `json:"wants,omitempty"`    // of a receiver that takes queues over
 
+	// Back is the other way of a host that sends and receives at once (both): what the SUT sent and
+	// the TG received.
+	Back *Way `json:"back,omitempty"`
+
 	// Of objects (docs/packets.md): those that became whole in the window, and of them those that were
 	// not when the next of their flow was due. Delivery has their times.
 	Objects     *uint64 `json:"objects,omitempty"`

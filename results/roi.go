@@ -29,7 +29,7 @@ func (h *Host) ROIPower() *float64 { return h.roi(h.PowerW) }
 
 // roi computes the return on a cost of sending payload: round trips have none.
 func (h *Host) roi(cost *float64) *float64 {
-	t := h.ThroughputGbps
+	t := h.bothGbps()
 	if t == nil || cost == nil || h.Transactions != nil {
 		return nil
 	}
@@ -44,10 +44,10 @@ func (h *Host) NsPerKB() *float64 {
 	case h.CPUBusyCores == nil || h.Transactions != nil:
 		return nil
 	case h.DurationS != nil && h.Bytes != nil:
-		return finite(*h.CPUBusyCores * *h.DurationS * 1e9 / (float64(*h.Bytes) / 1000))
+		return finite(*h.CPUBusyCores * *h.DurationS * 1e9 / (float64(*h.bothBytes()) / 1000))
 	case h.ThroughputGbps != nil:
 		const bitsPerKB = 8000 // 1 Gbit/s is 1 bit per nanosecond
-		return finite(*h.CPUBusyCores * bitsPerKB / *h.ThroughputGbps)
+		return finite(*h.CPUBusyCores * bitsPerKB / *h.bothGbps())
 	}
 	return nil
 }

@@ -29,10 +29,10 @@ const (
 // if a figure was not measured. The total of power counts a figure that both ends share once; there
 // is none of figures that have no sum ([Record.MixedScopes]).
 func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
-	t, c := r.SUT.ThroughputGbps, r.SUT.cost(cost)
+	t, c := r.SUT.bothGbps(), r.SUT.cost(cost)
 	switch side {
 	case Sender:
-		t, c = r.TG.ThroughputGbps, r.TG.cost(cost)
+		t, c = r.TG.bothGbps(), r.TG.cost(cost)
 	case Total:
 		if cost != CostCPU && r.MixedScopes() {
 			return nil

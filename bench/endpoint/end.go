@@ -50,6 +50,10 @@ type End struct {
 	OnEdge  func()
 	readsNs int64 // what reading the probes takes at an edge of a turn
 
+	back   *End      // the other way, where the end sends and receives at once; nil: it does not
+	light  bool      // it is the other way of an end, which measures what is not the flows' own
+	goesTo *backAddr // of such a sender, where its flows go
+
 	workers   []*worker // in the order in which they were begun
 	attaching sync.Mutex
 	started   chan flowStart  // of each flow, whether it is open
@@ -85,7 +89,10 @@ func resolve(s wire.EndSpec) (stream.Mode, stream.Options, error) {
 
 // Open prepares an end: all memory, rings, the data port, and what counters are read through. A
 // mode that this host cannot run is an [*fault.Unsupported].
-func Open(s wire.EndSpec) (*End, error) {
+func Open(s wire.EndSpec) (*End, error) { return openWay(s, false) }
+
+// openWay does what [Open] does; light: the end is the other way of one.
+func openWay(s wire.EndSpec, light bool) (*End, error) {
 	path, o, err := resolve(s)
 	if err != nil {
 		return nil, err
@@ -122,7 +129,11 @@ func Open(s wire.EndSpec) (*End, error) {
 		o.NIC.ByPort = new(stream.Shared)
 	}
 	e := newEnd(s, path, o)
+	e.light = light
 	if err := e.open(); err != nil {
+		return nil, e.giveUp(err)
+	}
+	if err := e.openBack(s); err != nil {
 		return nil, e.giveUp(err)
 	}
 	return e, nil
@@ -191,6 +202,9 @@ func (e *End) open() (err error) {
 	if err := e.openPort(); err != nil {
 		return err
 	}
+	if e.light {
+		return nil
+	}
 	e.readsNs = e.probes.takes(e.spec).Nanoseconds()
 	m := openMeters(e.spec, e.inside)
 	e.meters.hold(m)
@@ -222,6 +236,9 @@ func (e *End) Progress() (n uint64) {
 // order, because what one of them changed of the interface stands on what those before it did.
 func (e *End) Close() error {
 	var err error
+	if e.back != nil {
+		err = e.back.Close()
+	}
 	for _, w := range slices.Backward(e.workers) {
 		err = errors.Join(err, w.close())
 	}

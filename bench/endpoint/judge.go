@@ -208,7 +208,9 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	}
 	r.fillTrips(h, w)
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
-	fillHardware(h, w.Bytes, r.turns.carried())
+	if r.end.back == nil { // else they are of both ways
+		fillHardware(h, w.Bytes, r.turns.carried())
+	}
 	r.fillNodes(h)
 	figures := r.end.figures()
 	h.Metrics, h.Wants = append(h.Metrics, figures...), results.WantsOf(figures)

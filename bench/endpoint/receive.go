@@ -69,7 +69,7 @@ func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn
 		default:
 			a.conn.Turns = receiversTurns(o.sch)
 			if a.err = w.attach(path, f, a); a.err == nil {
-				a.err = w.end.named(f, f.answer(w.end, a))
+				a.err = w.end.named(f, errors.Join(f.answer(w.end, a), w.end.meetBack(a)))
 			}
 		}
 		if a.conn != nil {

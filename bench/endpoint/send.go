@@ -62,14 +62,21 @@ func (w *worker) connect(o orders) flowStart {
 		MessageBytes: uint64(w.end.opts.MessageBytes),
 		PeriodBytes:  uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
 		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes),
-		Connects: w.end.path.Has(stream.Connects)}
+		Connects: w.end.path.Has(stream.Connects), Back: w.end.backPort()}
 	w.first().beginTrips(w.end.path, w.end.opts.MessageBytes)
 	ctx, cancel := together(o.ctx, o.sch), func() {}
 	if o.sch.PeerWaitNs > 0 {
 		ctx, cancel = context.WithTimeout(ctx, duration(o.sch.PeerWaitNs))
 	}
 	defer cancel()
-	conn, welcome, err := w.end.transport.Dial(ctx, w.end.spec.Addr, h, w.first().opts.Socket)
+	addr := w.end.spec.Addr
+	if w.end.goesTo != nil {
+		var err error
+		if addr, err = w.end.goesTo.wait(ctx); err != nil {
+			return flowStart{n: w.first().N, err: err}
+		}
+	}
+	conn, welcome, err := w.end.transport.Dial(ctx, addr, h, w.first().opts.Socket)
 	return flowStart{n: w.first().N, conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(),
 		err: w.end.named(w.first(), err)}
 }

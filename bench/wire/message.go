@@ -407,6 +407,10 @@ type EndResult struct {
 	// of the measured CPUs in the window, as pprof has it; at most MaxProfile
 	Profile []byte       `json:"profile,omitempty"`
 	Turns   *TurnsResult `json:"turns,omitempty"` // nil: there were none
+
+	// Of the other way, where the end sent and received at once: the whole flows.
+	BackBytes uint64 `json:"back_bytes,omitempty"`
+	BackNs    int64  `json:"back_ns,omitempty"`
 }
 
 // MaxProfile bounds a run's profile of one end, in bytes: with it and the most points of series, an

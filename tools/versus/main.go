@@ -68,7 +68,7 @@ type options struct {
 }
 
 // rivalPrograms are the rivals' programs, by name or path.
-type rivalPrograms struct{ iperf3, neper, netperf, ping string }
+type rivalPrograms struct{ iperf3, neper, neperCRR, netperf, ping string }
 
 func command() *cobra.Command {
 	o := options{tools: Tools{Congestion: "cubic", SenderCPUs: cpulist.Flag{0}, ReceiverCPUs: cpulist.Flag{1}}}

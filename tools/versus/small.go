@@ -64,7 +64,8 @@ func smallCommand(o *options) *cobra.Command {
 		Short: "Compare round trips and small datagrams with netperf and iperf3 over a veth pair",
 		Long: `small runs zcrecv/zcsend and netperf, and of datagrams iperf3, in turn, ABBA, over
 a veth pair of its own, as it is found (the layout apart), with equal buffers and
-CPUs, and prints the ratios. Round trips: TCP_RR of 1 byte, UDP_RR of 18 bytes.
+CPUs, and prints the ratios. Round trips: TCP_RR of 1 byte, UDP_RR of 18 bytes; with
+a connection for each TCP_CRR, and --tcp-crr neper's.
 Datagrams: of 64 bytes, as fast as they can be sent; what was received counts. The
 sender's kernel splits what udp-gso hands over (tx-udp-segmentation is off), so that
 each datagram crosses the link as a packet: the interface's counter is held against
@@ -94,6 +95,7 @@ echoes, without a process, so it is a reference and no rival. --ping '' leaves i
 	cmd.Flags().DurationVar(&o.turns, "turns", 0, "of round trips alone: both sides are under way at once, one "+
 		"stopped, each for so long in turn, such as 60ms; 0: one run after the other")
 	cmd.Flags().StringVar(&o.programs.ping, "ping", "ping", "ping of iputils, by name or path; '' leaves it out")
+	cmd.Flags().StringVar(&o.programs.neperCRR, "tcp-crr", "", "neper's tcp_crr, by name or path; '' leaves it out")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return cmd
 }
@@ -109,6 +111,11 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 	re := regexp.MustCompile(o.only) // checked
 	if o.turns > 0 {
 		o.last(stretch(2, o.duration, o.turns))
+	}
+	if o.programs.neperCRR != "" && o.against == "" {
+		if err := find(&o.tools.NeperCRR, o.programs.neperCRR, "neper's tcp_crr", "build it, or leave --tcp-crr out"); err != nil {
+			return err
+		}
 	}
 	all := o.tools.smallPairs()
 	if o.against != "" {

@@ -31,6 +31,10 @@ func TestParseSmall(t *testing.T) {
 			"THROUGHPUT=500\nELAPSED_TIME=2.00\n", 0, 0, 0, "P50_LATENCY"},
 		"netperf stands": {func(b []byte) (float64, float64, *float64, error) { return netperf(nil, b) },
 			"THROUGHPUT=0.00\nELAPSED_TIME=2.00\nP50_LATENCY=1\n", 0, 0, 0, "THROUGHPUT"},
+		"neper": {func(b []byte) (float64, float64, *float64, error) { return parseNeperCRR(b) },
+			"num_transactions=1000\nthroughput=500.00\n", 1000, 500, 0, ""},
+		"neper without": {func(b []byte) (float64, float64, *float64, error) { return parseNeperCRR(b) },
+			"throughput=500.00\n", 0, 0, 0, "num_transactions"},
 		"UDP_STREAM": {func(b []byte) (float64, float64, *float64, error) { return stream(nil, b) },
 			"REMOTE_RECV_CALLS=800\nELAPSED_TIME=2.00\n", 800, 400, 0, ""},
 		"iperf3": {parseIperf3UDP, `{"end":{"sum":{"seconds":2,"packets":1000,"lost_packets":200}}}`, 800, 400,
@@ -54,14 +58,14 @@ func TestParseSmall(t *testing.T) {
 // Each way of small messages says the same size, and has a name that tells it from the other.
 func TestSmallPairs(t *testing.T) {
 	seen := map[string]bool{}
-	for _, p := range (Tools{ReceiverCPUs: []int{1}, SenderCPUs: []int{0}}).smallPairs() {
+	for _, p := range (Tools{NeperCRR: "tcp_crr", ReceiverCPUs: []int{1}, SenderCPUs: []int{0}}).smallPairs() {
 		if seen[p.Name] || p.Ours.Name == p.Theirs.Name {
 			t.Errorf("%s: %s, %s", p.Name, p.Ours.Name, p.Theirs.Name)
 		}
 		seen[p.Name] = true
 		size := "64"
 		switch {
-		case strings.HasPrefix(p.Name, "tcp rr"):
+		case strings.HasPrefix(p.Name, "tcp rr"), strings.HasPrefix(p.Name, "tcp crr"):
 			size = "1"
 		case strings.HasPrefix(p.Name, "udp rr"):
 			size = "18"

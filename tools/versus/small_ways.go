@@ -38,6 +38,14 @@ func (t Tools) smallPairs() []smallPair {
 		{Name: "udp rr", Ours: t.zcbenchRR("udp", "udp-rr", "18"), Theirs: t.netperfRR("UDP_RR", "18"),
 			P50: stat.AtMost(1.05), CPU: stat.AtMost(1), trips: true},
 	}
+	crr := func(theirs smallWay) {
+		all = append(all, smallPair{Name: "tcp crr " + theirs.Name, Ours: t.zcbenchRR("tcp", "crr", "1"), Theirs: theirs,
+			Rate: stat.AtLeast(1, 1), CPU: stat.AtMost(1.05)})
+	}
+	crr(t.netperfRR("TCP_CRR", "1"))
+	if t.NeperCRR != "" {
+		crr(t.neperCRR("1"))
+	}
 	return slices.Concat(all, udp("udp", 1, "udp single", .95), udp("udp", 64, "udp sendmmsg", 1),
 		udp("udp-gso", 64, "udp gso", 1.3))
 }
@@ -50,6 +58,7 @@ func smallBuilds(ours, theirs Tools) (ps []smallPair) {
 		trips bool
 	}{
 		{"tcp rr", func(t Tools) smallWay { return t.zcbenchRR("tcp", "rr", "1") }, true},
+		{"tcp crr", func(t Tools) smallWay { return t.zcbenchRR("tcp", "crr", "1") }, false},
 		{"udp rr", func(t Tools) smallWay { return t.zcbenchRR("udp", "udp-rr", "18") }, true},
 		{"udp single", func(t Tools) smallWay { return t.zcbenchUDP("udp", 1) }, false},
 		{"udp sendmmsg", func(t Tools) smallWay { return t.zcbenchUDP("udp", stream.MaxBatch) }, false},
@@ -139,6 +148,35 @@ func (t Tools) netperfRR(test, size string) smallWay {
 		}
 		return v[0] * v[1], v[0], &v[2], nil
 	}}
+}
+
+// neperCRR makes a connection for each request, one at a time, by neper's tcp_crr.
+func (t Tools) neperCRR(size string) smallWay {
+	line := func(addr string, port int, more ...string) []string {
+		p := strconv.Itoa
+		return append([]string{t.NeperCRR, "--nolog", "-4", "-H", addr, "-C", p(port), "-P", p(port + dataPorts), "-F", "1",
+			"-T", "1", "-Q", size, "-R", size, "-l", p(int(t.Duration / time.Second))}, more...)
+	}
+	return smallWay{Contender{
+		Name:     "neper tcp_crr",
+		Receiver: func(addr string, port int) []string { return line(addr, port) },
+		Sender:   func(addr string, port int) []string { return line(addr, port, "-c") },
+		Outcome:  func(_, _ []byte) (Flow, error) { return Flow{}, nil }, ReceiverCPUs: t.ReceiverCPUs,
+		SenderCPUs: t.SenderCPUs,
+	}, func(_, sender []byte) (n, rate float64, p50 *float64, err error) { return parseNeperCRR(sender) }}
+}
+
+// parseNeperCRR reads what neper's client wrote: how many connections, and how many per second.
+func parseNeperCRR(b []byte) (n, rate float64, _ *float64, err error) {
+	kv := parseKeyvals(b)
+	n, err = kv.positive("num_transactions")
+	if err == nil {
+		rate, err = kv.positive("throughput")
+	}
+	if err != nil {
+		return 0, 0, nil, fmt.Errorf("read what neper wrote: %s", plaintext.Line(err.Error()))
+	}
+	return n, rate, nil, nil
 }
 
 func netperfFigures(text []byte, names ...string) ([]float64, error) {

@@ -21,6 +21,7 @@ type Tools struct {
 	IperfVersion string // "iperf 3.12"
 	SkipRxCopy   bool   // this iperf3 has it
 	Neper        string // its tcp_stream
+	NeperCRR     string // its tcp_crr; "": left out
 	Netperf      string
 	Netserver    string
 	Zcrecv       string

@@ -35,6 +35,8 @@ type EndReport struct {
 	PeerBytes      *uint64          `json:"peer_bytes,omitempty"`
 	DurationS      *float64         `json:"duration_s"`
 	ThroughputGbps *float64         `json:"throughput_gbps"`
+	BackBytes      *uint64          `json:"back_bytes,omitempty"` // the other way, with --both
+	BackGbps       *float64         `json:"back_throughput_gbps,omitempty"`
 	CPUUserS       *float64         `json:"cpu_user_s"` // of the process, over the flow
 	CPUSysS        *float64         `json:"cpu_sys_s"`
 	CPUSPerGB      *float64         `json:"cpu_s_per_gb,omitempty"` // 1e9 bytes
@@ -86,6 +88,9 @@ func newEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 	if rep.Bytes > 0 {
 		c := (r.ProcUserS + r.ProcSysS) / (float64(rep.Bytes) / 1e9)
 		rep.CPUSPerGB = &c
+	}
+	if r.BackNs > 0 {
+		rep.BackBytes, rep.BackGbps = &r.BackBytes, new(float64(r.BackBytes)*8/float64(r.BackNs))
 	}
 	if n := r.Host.Transactions; n != nil {
 		rep.Transactions, rep.PerSecond, rep.RoundTrip = &r.Total.Transactions,
@@ -227,4 +232,7 @@ func (r EndReport) speed(out io.Writer) {
 	}
 	fmt.Fprintf(out, "%8.*f Gbit/s  %.*f GB in %v", digits, *r.ThroughputGbps, digits, float64(r.Bytes)/1e9,
 		time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
+	if r.BackGbps != nil {
+		fmt.Fprintf(out, "  the other way %.*f Gbit/s", digits, *r.BackGbps)
+	}
 }

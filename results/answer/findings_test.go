@@ -371,3 +371,11 @@ func TestBriefOfTwo(t *testing.T) {
 		t.Errorf("%q", b.Rows)
 	}
 }
+
+// Who reads all sentences is told of memory, too, where it was measured.
+func TestMemoryIsTold(t *testing.T) {
+	a := of(10, moves(at(made("tcp", "tcp", 0, 1), 20), 3.1), moves(at(made("zcrx", "tcp", 0, .6), 20), 1))
+	s := sentence(t, a, answer.Better, "dram_bytes_per_byte")
+	wants(t, "memory", s.Text, "Bytes of DRAM per byte of payload, receiver's machine, cheaper: zcrx/tcp pace=20G, "+
+		"0.32 times tcp/tcp pace=20G [0.32..0.3")
+}

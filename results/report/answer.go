@@ -14,7 +14,7 @@ import (
 var (
 	leadBy = [][]string{{"throughput_gbps"}, {"roi_cpu_total", "roi_cpu"}, {"roi_power_total", "roi_power"},
 		{"packets_per_s"}, {"transactions_per_s"}}
-	told = []string{"throughput_gbps", "ns_per_kb"}
+	told = []string{"throughput_gbps", "ns_per_kb", "dram_bytes_per_byte", "mbm_bytes_per_byte"}
 )
 
 // answerOf puts into sentences what the evidence supports, all of it and in short.

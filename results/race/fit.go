@@ -36,45 +36,54 @@ type spread struct {
 type fit struct {
 	spread
 	obs    []observation
-	starts int
-	blocks int
-	seen   []int       // arms with observations
-	n      []float64   // observations of an arm
-	both   [][]float64 // of an arm in a block, or in a start (from blocks on)
-	half   [][]float64 // Cholesky factor of what is left when the arms are eliminated
-	arm    []float64   // estimates; those of arms without observations mean nothing
-	common []float64   // of blocks and starts
+	seen   []int     // arms with observations
+	n      []float64 // observations of an arm
+	starts []part
+	blocks []part
+	half   [][]float64 // Cholesky factor of what is left for the arms seen
+	estimates
+}
+
+// estimates are a value of each arm, block and start.
+type estimates struct{ arm, block, start []float64 }
+
+// part is a start or a block in the equations of the model.
+type part struct {
+	n     float64   // observations
+	d     float64   // on the diagonal, when the parts before it are eliminated
+	arms  []int     // of a start
+	block int       // of a start
+	h     []float64 // of a block, by arm: what couples them
 }
 
 // newFit estimates the model. If the spread is given, it is taken.
 func newFit(obs []observation, arms, blocks, starts int, given *spread) *fit {
-	f := &fit{obs: obs, starts: starts, blocks: blocks, n: make([]float64, arms), both: make([][]float64, arms)}
+	f := &fit{obs: obs, n: make([]float64, arms), starts: make([]part, starts), blocks: make([]part, blocks)}
 	for _, o := range obs {
-		if f.n[o.arm] == 0 {
-			f.both[o.arm], f.seen = make([]float64, blocks+starts), append(f.seen, o.arm)
+		if f.n[o.arm]++; f.n[o.arm] == 1 {
+			f.seen = append(f.seen, o.arm)
 		}
-		f.n[o.arm]++
-		f.both[o.arm][o.block]++
-		f.both[o.arm][blocks+o.start]++
+		s := &f.starts[o.start]
+		s.n, s.block, s.arms = s.n+1, o.block, append(s.arms, o.arm)
 	}
 	if given != nil {
 		f.spread = *given
-		f.solve()
+		f.estimate()
 		return f
 	}
-	f.own, f.start = ownBefore*ownBefore, startBefore*startBefore
+	f.own, f.spread.start = ownBefore*ownBefore, startBefore*startBefore
 	f.countDegrees()
 	for range 15 { // restricted likelihood, by expectation and maximization
-		f.solve()
+		f.estimate()
 		f.respread()
 	}
-	f.solve()
+	f.estimate()
 	return f
 }
 
 // countDegrees counts how much the observations say of either spread.
 func (f *fit) countDegrees() {
-	parent := make([]int, len(f.n)+f.starts) // arms and starts: which are connected
+	parent := make([]int, len(f.n)+len(f.starts)) // arms and starts: which are connected
 	for i := range parent {
 		parent[i] = i
 	}
@@ -104,62 +113,110 @@ func (f *fit) countDegrees() {
 	f.dfStart = before + float64(max(0, starts-len(blocks)-len(parts)+1))
 }
 
-// solve computes the estimates for the spread that is assumed.
-func (f *fit) solve() {
-	q := f.blocks + f.starts
-	e, rhs := make([][]float64, q), make([]float64, q)
-	for i := range e {
-		e[i] = make([]float64, q)
-		if e[i][i] = f.own / f.start; i < f.blocks {
-			e[i][i] = 1e-6 // whatever a block is; without it there were one equation too few
-		}
-	}
-	sum := make([]float64, len(f.n))
+// estimate computes the estimates for the spread that is assumed.
+func (f *fit) estimate() {
+	f.eliminate()
+	rhs := f.zero()
 	for _, o := range f.obs {
-		b, s := o.block, f.blocks+o.start
-		e[b][b]++
-		e[s][s]++
-		e[b][s]++
-		e[s][b]++
-		rhs[b] += o.y
-		rhs[s] += o.y
-		sum[o.arm] += o.y
+		rhs.arm[o.arm] += o.y
+		rhs.block[o.block] += o.y
+		rhs.start[o.start] += o.y
 	}
-	for _, a := range f.seen {
-		for i, x := range f.both[a] {
-			if x == 0 {
-				continue
+	f.estimates = f.solve(rhs)
+}
+
+func (f *fit) zero() estimates {
+	return estimates{make([]float64, len(f.n)), make([]float64, len(f.blocks)), make([]float64, len(f.starts))}
+}
+
+// eliminate takes the starts out of the equations, and then the blocks: neither has anything to do
+// with others of its kind. What is left is as large as the number of arms.
+func (f *fit) eliminate() {
+	for b := range f.blocks {
+		f.blocks[b] = part{d: 1e-6, h: make([]float64, len(f.n))} // without it there were one equation too few
+	}
+	at, m := make([]int, len(f.n)), make([][]float64, len(f.seen))
+	for i, a := range f.seen {
+		at[a], m[i] = i, make([]float64, len(f.seen))
+		m[i][i] = f.n[a]
+	}
+	for i := range f.starts {
+		s := &f.starts[i]
+		s.d = s.n + f.own/f.spread.start
+		left, b := 1-s.n/s.d, &f.blocks[s.block]
+		b.d += s.n * left
+		for _, a := range s.arms {
+			b.h[a] += left
+			for _, c := range s.arms {
+				m[at[a]][at[c]] -= 1 / s.d
 			}
-			for k, y := range f.both[a] {
-				e[i][k] -= x * y / f.n[a]
-			}
-			rhs[i] -= x * sum[a] / f.n[a]
 		}
 	}
-	f.half = cholesky(e)
-	f.common = solveHalf(f.half, rhs)
-	f.arm = make([]float64, len(f.n))
-	for _, a := range f.seen {
-		f.arm[a] = (sum[a] - dot(f.both[a], f.common)) / f.n[a]
+	for _, b := range f.blocks {
+		for i, a := range f.seen {
+			if b.h[a] != 0 {
+				for k, c := range f.seen {
+					m[i][k] -= b.h[a] * b.h[c] / b.d
+				}
+			}
+		}
 	}
+	f.half = cholesky(m)
+}
+
+// solve solves the equations of the model for some right side, which it changes.
+func (f *fit) solve(rhs estimates) estimates {
+	for i, s := range f.starts {
+		x := rhs.start[i] / s.d
+		rhs.block[s.block] -= s.n * x
+		for _, a := range s.arms {
+			rhs.arm[a] -= x
+		}
+	}
+	left := make([]float64, len(f.seen))
+	for i, a := range f.seen {
+		left[i] = rhs.arm[a]
+		for k, b := range f.blocks {
+			left[i] -= b.h[a] * rhs.block[k] / b.d
+		}
+	}
+	out := f.zero()
+	for i, x := range solveHalf(f.half, left) {
+		out.arm[f.seen[i]] = x
+	}
+	for k, b := range f.blocks {
+		x := rhs.block[k]
+		for _, a := range f.seen {
+			x -= b.h[a] * out.arm[a]
+		}
+		out.block[k] = x / b.d
+	}
+	for i, s := range f.starts {
+		x := rhs.start[i] - s.n*out.block[s.block]
+		for _, a := range s.arms {
+			x -= out.arm[a]
+		}
+		out.start[i] = x / s.d
+	}
+	return out
 }
 
 // respread estimates the spread anew from the estimates.
 func (f *fit) respread() {
 	rest, own := 0.0, 0.0
 	for _, o := range f.obs {
-		u := f.common[f.blocks+o.start]
-		e := o.y - f.arm[o.arm] - f.common[o.block] - u
+		u := f.estimates.start[o.start]
+		e := o.y - f.arm[o.arm] - f.block[o.block] - u
 		own += e * (e + u) // y'(y - fitted): what is explained by neither arm nor block
 	}
-	for i := f.blocks; i < len(f.common); i++ {
-		unit := make([]float64, len(f.common))
-		unit[i] = 1
-		rest += f.common[i]*f.common[i] + f.own*solveHalf(f.half, unit)[i]
+	for i, u := range f.estimates.start {
+		one := f.zero()
+		one.start[i] = 1
+		rest += u*u + f.own*f.solve(one).start[i]
 	}
-	fixed := f.blocks - 1 + len(f.seen)
+	fixed := len(f.blocks) - 1 + len(f.seen)
 	f.own = (before*ownBefore*ownBefore + max(0, own)) / (before + float64(max(0, len(f.obs)-fixed)))
-	f.start = (before*startBefore*startBefore + rest) / (before + float64(f.starts))
+	f.spread.start = (before*startBefore*startBefore + rest) / (before + float64(len(f.starts)))
 }
 
 // contrast is a sum of arms' estimates with weights.
@@ -171,27 +228,17 @@ type contrast struct {
 // of computes a contrast: weights by arm, which sum up to 0. The variance is that of the sum of
 // observations that the estimate is, whatever the spread was assumed to be.
 func (f *fit) of(weights map[int]float64) (c contrast) {
-	rhs := make([]float64, len(f.common))
+	rhs := f.zero()
 	for _, a := range f.seen {
-		w := weights[a]
-		if w == 0 {
-			continue
-		}
-		c.value += w * f.arm[a]
-		for i, x := range f.both[a] {
-			rhs[i] -= x * w / f.n[a]
-		}
+		rhs.arm[a] = weights[a]
+		c.value += weights[a] * f.arm[a]
 	}
-	common := solveHalf(f.half, rhs)
-	arm := make([]float64, len(f.n))
-	for _, a := range f.seen {
-		arm[a] = (weights[a] - dot(f.both[a], common)) / f.n[a]
-	}
-	own, byStart := 0.0, make([]float64, f.starts)
+	k := f.solve(rhs)
+	own, byStart := 0.0, make([]float64, len(f.starts))
 	for _, o := range f.obs {
-		k := arm[o.arm] + common[o.block] + common[f.blocks+o.start]
-		own += k * k
-		byStart[o.start] += k
+		w := k.arm[o.arm] + k.block[o.block] + k.start[o.start]
+		own += w * w
+		byStart[o.start] += w
 	}
 	own *= f.own
 	start := f.spread.start * dot(byStart, byStart)

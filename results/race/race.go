@@ -26,6 +26,7 @@ type Race struct {
 
 	in    []bool    // the race
 	waits []bool    // to come into it
+	tries []int     // starts in which it ran
 	left  []leaving // of each arm
 	obs   []observation
 
@@ -60,7 +61,7 @@ func New(field *Field, budget Budget, seed uint64) (*Race, error) {
 	}
 	r := &Race{field: field, budget: budget, seed: seed, last: -1, in: make([]bool, len(field.Arms)),
 		left: make([]leaving, len(field.Arms))}
-	r.waits = make([]bool, len(field.Arms))
+	r.waits, r.tries = make([]bool, len(field.Arms)), make([]int, len(field.Arms))
 	for i := range r.in {
 		r.in[i] = i < field.first()
 		r.waits[i] = !r.in[i]
@@ -90,12 +91,15 @@ func (r *Race) Tell(s Start, seconds float64, readings []Reading) error {
 			return fmt.Errorf("reading %v of start %v is of no arm of it, or not above 0", reading, s)
 		}
 	}
+	for _, arm := range s.Arms {
+		r.tries[arm]++
+	}
 	var planned float64
 	planned, r.last = r.budget.cost(r.last, r.queue[:1])
 	r.plan, r.spent = r.plan+planned, r.spent+cmp.Or(seconds, planned)
 	for _, reading := range readings {
 		if reading.Out != "" {
-			r.in[reading.Arm], r.left[reading.Arm] = false, leaving{r.blocks, reading.Out, true}
+			r.leave(reading.Arm, reading.Out)
 			continue
 		}
 		r.obs = append(r.obs, observation{reading.Arm, r.starts, s.Block, math.Log(reading.Value)})
@@ -161,27 +165,68 @@ func layOut(block int, arms, group []int, groups, together int, seed uint64) (ou
 
 // halve ends a block: arms leave the race, and the next block begins, or the race is over.
 func (r *Race) halve() {
-	has := make([]bool, len(r.in))
-	for _, o := range r.obs {
-		has[o.arm] = true
-	}
+	var arms, again []int // again: something else disturbed what ran of them
+	seen := r.measured()
 	for _, arm := range r.running() {
-		if !has[arm] {
-			r.in[arm], r.left[arm] = false, leaving{r.blocks, "none of its runs counted", true}
+		switch {
+		case slices.Contains(seen, arm):
+			arms = append(arms, arm)
+		case r.tries[arm] >= mostTries:
+			r.leave(arm, noRun)
+		default:
+			again = append(again, arm)
 		}
 	}
-	arms := r.running()
-	if len(arms) == 0 {
-		r.end()
+	var run, others []int
+	settled := true
+	if len(arms) > 0 {
+		run, others, settled = r.best(arms)
+	}
+	run = append(run, again...)
+	time := (r.budget.Seconds - r.spent) / r.pace()
+	for len(run) > 2 && r.course(run) > time {
+		run = run[:len(run)-1]
+	}
+	if first, _ := r.block(run); len(again) == 0 && settled || first > time {
+		r.over, r.queue = true, nil
 		return
 	}
+	was := r.running()
+	for _, arm := range run {
+		r.in[arm], r.waits[arm] = true, false
+	}
+	for _, arm := range again {
+		if !slices.Contains(run, arm) {
+			r.leave(arm, noRun)
+		}
+	}
+	for _, arm := range others {
+		if !slices.Contains(run, arm) {
+			c := r.fit().of(map[int]float64{arm: 1, run[0]: -1})
+			r.drop(arm, "not among the best for which there was time", c, len(arms)-1)
+		}
+	}
+	r.chosen = r.chosen || !slices.Equal(r.running(), was)
+	r.begin()
+}
+
+// mostTries is in how many starts an arm is tried of which no run counts.
+const mostTries = 2
+
+const noRun = "none of its runs counted"
+
+// best drops those of the arms that are told to be worse than the leader. It returns the leader,
+// with those that are to run on, and all that were not dropped, the likeliest to be better first.
+// settled: no other can be told from the leader any better than it is, nor comes in.
+func (r *Race) best(arms []int) (run, order []int, settled bool) {
+	may, near := 1, true
+	order = []int{r.leader(arms)}
 	rivals := r.rivals(arms)
-	alpha := stat.Alpha / float64(max(1, len(rivals)))
-	order, may, near := []int{r.leader(arms)}, 1, true
 	for _, v := range rivals {
-		lo, hi := v.interval(alpha)
+		lo, hi := v.interval(stat.Alpha / float64(len(rivals)))
 		if hi < 0 {
-			r.drop(v.arm, "worse than the leader: "+ratio(v.value, lo, hi))
+			r.drop(v.arm, "worse than the leader", v.contrast, len(rivals))
+			r.chosen = true
 			continue
 		}
 		if hi > Margin {
@@ -190,39 +235,20 @@ func (r *Race) halve() {
 		near = near && lo > -Margin/2 && hi < Margin/2
 		order = append(order, v.arm)
 	}
-	keep := min(len(order), max(2, (len(arms)+1)/2, may))
-	run := r.withWaiting(order[:keep])
-	time := (r.budget.Seconds - r.spent) / r.pace()
-	for len(run) > 2 && r.course(run) > time {
-		run = run[:len(run)-1]
-	}
-	if first, _ := r.block(run); len(run) == 1 || near && len(run) == len(order) || first > time {
-		r.end()
-		return
-	}
-	r.chosen = r.chosen || !slices.Equal(slices.Sorted(slices.Values(run)), arms)
-	for _, arm := range run {
-		r.in[arm], r.waits[arm] = true, false
-	}
-	for _, arm := range order {
-		if slices.Contains(run, arm) {
-			continue
-		}
-		i := slices.IndexFunc(rivals, func(v rival) bool { return v.arm == arm })
-		lo, hi := rivals[i].interval(alpha)
-		r.drop(arm, "not among the best for which there was time: "+ratio(rivals[i].value, lo, hi))
-	}
-	r.begin()
+	run = r.withWaiting(order[:min(len(order), max(2, (len(arms)+1)/2, may))])
+	return slices.Clone(run), order, len(run) == 1 || near && len(run) == len(order)
 }
 
-func (r *Race) end() { r.over, r.queue = true, nil }
-
-func (r *Race) drop(arm int, why string) {
-	r.in[arm], r.left[arm] = false, leaving{r.blocks, why, false}
+// leave takes an arm out that cannot be in the race.
+func (r *Race) leave(arm int, why string) {
+	r.in[arm], r.left[arm] = false, leaving{r.blocks, why, true}
 }
 
-func ratio(value, lo, hi float64) string {
-	return fmt.Sprintf("%.3f of it, [%.3f, %.3f]", math.Exp(value), math.Exp(lo), math.Exp(hi))
+// drop takes an arm out that is behind the leader by so much, as one of so many.
+func (r *Race) drop(arm int, why string, c contrast, of int) {
+	x := c.ratio(stat.Alpha / float64(of))
+	r.in[arm] = false
+	r.left[arm] = leaving{r.blocks, fmt.Sprintf("%s: %.3f of it, [%.3f, %.3f]", why, x.Value, x.Lo, x.Hi), false}
 }
 
 // pace is how much longer starts take than planned.

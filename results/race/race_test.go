@@ -152,14 +152,45 @@ func TestLeaves(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	for _, x := range places[62:] {
-		if !x.Out || x.Ratio != nil || x.Left != 1 || x.Arm == 0 && x.Why != "no huge pages" ||
-			x.Arm == 3 && x.Why != "none of its runs counted" {
+		if !x.Out || x.Ratio != nil || x.Arm == 0 && (x.Why != "no huge pages" || x.Left != 1) ||
+			x.Arm == 3 && (x.Why != "none of its runs counted" || x.Left != 2) {
 			t.Errorf("%+v", x)
 		}
 	}
 	for _, x := range places[1:62] {
 		if x.Out || x.Ratio == nil || x.Ratio.Hi >= 1 || x.Left > 0 && x.Why == "" {
 			t.Errorf("%+v", x)
+		}
+	}
+}
+
+// A first start of which nothing counts is no reason to go on without its group, and one in which
+// nothing ever counts is no race.
+func TestDisturbed(t *testing.T) {
+	f := six()
+	b := third(f)
+	p := play(t, f, b, usual, 0, 1)
+	for _, counts := range []func(Start) bool{func(s Start) bool { return s.Block > 0 || s.Group != 2 },
+		func(s Start) bool { return s.Block > 0 }, func(Start) bool { return false }} {
+		r, err := New(f, Budget{Seconds: 2 * b.Seconds, Arm: b.Arm, Start: b.Start, Change: b.Change}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &machine{noise: usual, rng: p.m.rng, truth: slices.Clone(p.m.truth), budget: b, last: -1}
+		const best = 35 // of group 2
+		m.truth[best]++
+		blocks := 0
+		for s, ok := r.Next(); ok; s, ok = r.Next() {
+			readings := m.play(s)
+			if blocks = s.Block + 1; !counts(s) {
+				readings = nil
+			}
+			if err := r.Tell(s, 0, readings); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l, ok := r.Leaders(); ok && (l.Winner != best || blocks < 2) || !ok && blocks != 2 {
+			t.Errorf("after %d blocks %+v, %v", blocks, l, ok)
 		}
 	}
 }

@@ -242,7 +242,7 @@ func (c *tally) add(p *played) {
 func TestFindsTheBest(t *testing.T) {
 	long.Garbage(t)
 	f := six()
-	rounds, least := long.Rounds(8, 300), float64(long.Rounds(90, 94)) // few rounds tell a share badly
+	rounds, least := long.Rounds(8, 200), float64(long.Rounds(90, 94)) // few rounds tell a share badly
 	for _, of := range []noise{likeAA, usual, rough} {
 		var all tally
 		for landscape, l := range landscapes {

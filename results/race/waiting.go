@@ -58,7 +58,7 @@ func (r *Race) expect(arms []int) map[int]float64 {
 		k[i], y[i] = make([]float64, len(seen)), f.arm[a]-mean
 		for j, b := range seen {
 			if k[i][j] = alike(a, b); r.group[a] == r.group[b] {
-				k[i][j] += f.start / math.Max(f.n[a], f.n[b]) // what their starts have in common
+				k[i][j] += f.spread.start / math.Max(f.n[a], f.n[b]) // what their starts have in common
 			}
 		}
 		k[i][i] += f.own / f.n[a]

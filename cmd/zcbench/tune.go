@@ -66,7 +66,8 @@ What is set on the hosts is restored (docs/settings.md).
 
 Exit status: 0 done, 1 it ended early, or no mode could run, 2 wrong usage or input.`,
 		Example: "  zcbench tune --for throughput --sut netns:a --tg netns:b --dry-run\n" +
-			"  zcbench tune --for roi_cpu --sut ssh:root@hosta --tg ssh:root@hostb \\\n      --dev eth1 --for-time 1h\n" +
+			"  zcbench tune --for roi_cpu --sut ssh:root@hosta --tg ssh:root@hostb \\\n" +
+			"      --dev eth1 --for-time 1h\n" +
 			"  zcbench tune --for cpu sizes.yaml --out out/sizes",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },

@@ -29,9 +29,8 @@ type Goal struct {
 var Goals = []Goal{
 	{Name: "throughput", Unit: "Gbit/s", Help: "payload per second",
 		figure: func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }},
-	{Name: "cpu", Unit: "ns/KB",
-		Help:  "the receiver's CPU time per KB at equal work: half of what the slowest mode does",
-		Paced: true, Less: true, figure: func(r *results.Record) *float64 { return r.SUT.NsPerKB() }},
+	{Name: "cpu", Unit: "ns/KB", Help: "the receiver's CPU time per KB, at equal work", Paced: true, Less: true,
+		figure: func(r *results.Record) *float64 { return r.SUT.NsPerKB() }},
 	{Name: "roi_cpu", Unit: "(Gbit/s)²/core", Help: "throughput² per busy core of the receiver",
 		figure: func(r *results.Record) *float64 { return r.SUT.ROICPU() }},
 	{Name: "roi_power", Unit: "(Gbit/s)²/W", Help: "throughput² per watt of the receiver", Power: true,

@@ -45,7 +45,7 @@ func tuneCommand() *cobra.Command {
 		Short: "Find the settings with which each mode is at its best, and compare modes at their best",
 		Long: `tune looks for the settings with which each mode is at its best, for the baseline
 tcp as long as for the others, and then compares each mode at its defaults and at its
-best in fresh starts. GOAL is what is to be good:
+best in fresh starts. GOAL is what is to be good (docs/tune.md):
 
 ` + goalLines() + `
 With --sut and --tg it tries what each mode has and the hosts can set: rings, GRO,
@@ -65,8 +65,9 @@ Ctrl-C stops after the current start; --resume continues later, even after kill 
 What is set on the hosts is restored (docs/settings.md).
 
 Exit status: 0 done, 1 it ended early, or no mode could run, 2 wrong usage or input.`,
-		Example: "  zcbench tune --for throughput --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --dry-run\n" +
-			"  zcbench tune --for roi_cpu --sut netns:a --tg netns:b --rx tcp,uring --for-time 10m\n" +
+		Example: "  zcbench tune --for throughput --sut netns:a --tg netns:b --dry-run\n" +
+			"  zcbench tune --for roi_cpu --sut ssh:root@hosta --tg ssh:root@hostb \\\n" +
+			"      --dev eth1 --for-time 1h\n" +
 			"  zcbench tune --for cpu sizes.yaml --out out/sizes",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },

@@ -79,11 +79,3 @@ func Differing(cells []plan.Cell) (names []string) {
 	}
 	return names
 }
-
-// Name gives cells the ids that they would have in a file: their modes, and the factors in which
-// they differ.
-func Name(cells []plan.Cell) {
-	if len(cells) > 0 {
-		name(cells, nil)
-	}
-}

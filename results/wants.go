@@ -34,7 +34,7 @@ var wanting = []struct {
 	{func(w *Wants) **uint64 { return &w.CQFull }, []string{"uring_cq_lost", "uring_cq_backlogs", "uring_overflows"}},
 }
 
-// WantsOf adds up what the metrics of a receiver say of all its queues; nil: it has taken none over.
+// WantsOf adds up what the metrics of a receiver say of all its queues; nil: it has taken none.
 func WantsOf(all []measure.Metric) *Wants {
 	w, taken := &Wants{}, false
 	for i := range all {

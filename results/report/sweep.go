@@ -188,7 +188,8 @@ func sweepFigures(all []sweep.Sweep) (out []Figure, err error) {
 				rule = "4 x ring x buffer length: " + s.Text(*s.Rule)
 			}
 			if s.Rule != nil && !slices.ContainsFunc(rules, func(c curve) bool { return c.name == rule }) {
-				rules = append(rules, curve{name: rule, dashed: true, at: plotter.XYs{{X: at(*s.Rule)}, {X: at(*s.Rule)}}})
+				x := at(*s.Rule)
+				rules = append(rules, curve{name: rule, dashed: true, at: plotter.XYs{{X: x}, {X: x}}})
 			}
 		}
 		for _, r := range rules {

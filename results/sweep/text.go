@@ -138,7 +138,7 @@ func (s *Sweep) clause() string {
 	case s.High != nil:
 		text = fmt.Sprintf("%s %s %s %s", who, need, most, s.Text(*s.High))
 	case s.Low != nil:
-		text = fmt.Sprintf("%s %s %s %s, of which even %s may not be enough", who, need, beyond, s.Text(*s.Low), s.plenty())
+		text = fmt.Sprintf("%s %s %s %s, and even %s may be too scarce", who, need, beyond, s.Text(*s.Low), s.plenty())
 	}
 	if s.held != "" {
 		text += " (" + compare.AtLimit(s.held) + ", without which it may ask for more)"

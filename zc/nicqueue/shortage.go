@@ -77,13 +77,13 @@ func (q *Queue) Shortage(bufLen int) (out []stream.Figure) {
 var Metrics = []measure.MetricDoc{
 	{Names: "queue_ring_bytes",
 		Units: "bytes", Source: "data path, whole flow",
-		Meaning: "of zcrx and devmem: what fills the RX ring of the queue once; the reference's rule is four times as " +
-			"much memory"},
+		Meaning: "of zcrx and devmem: what fills the RX ring of the queue once; the reference's rule is four times " +
+			"as much memory"},
 	{Names: "queue_pool_empty queue_pool_slow queue_pool_cache_full queue_pool_ring_full",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "of these, what the queue's page pools counted: looks into their ring in vain, after which the " +
-			"memory provider was asked; buffers of the page allocator; buffers that came back, for which cache or ring " +
-			"had no room (6.8, CONFIG_PAGE_POOL_STATS)"},
+			"memory provider was asked; buffers of the page allocator; buffers that came back, for which cache or " +
+			"ring had no room (6.8, CONFIG_PAGE_POOL_STATS)"},
 	{Names: "queue_alloc_fail queue_drops",
 		Units: "1 packets", Source: "data path, whole flow",
 		Meaning: "of these, what the driver counted at the queue, as netlink calls it rx-alloc-fail and rx-hw-drops " +

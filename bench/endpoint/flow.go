@@ -283,8 +283,8 @@ func (e *End) peerBytes() *uint64 {
 func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 	for i, f := range r.end.flows {
 		out := r.end.flowFigures(f, r.to.flows[i].Sub(r.from.flows[i]), seconds)
-		if t := slices.IndexFunc(c.Threads, func(t counter.ThreadDelta) bool { return t.TID == f.worker.tid }); t >= 0 &&
-			!f.inProcess() { // whose thread only waits for it
+		mine := func(t counter.ThreadDelta) bool { return t.TID == f.worker.tid && !f.inProcess() }
+		if t := slices.IndexFunc(c.Threads, mine); t >= 0 {
 			d := c.Threads[t]
 			if len(f.worker.own) == 1 { // of several flows nobody tells whose it was
 				out.CPUS = new(float64(d.RunNs) / 1e9)
@@ -307,7 +307,8 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 	}
 }
 
-// inProcess reports whether a process of its own moves the flow.
+// inProcess reports whether a process of its own moves the flow, for which the flow's thread only
+// waits.
 func (f *flow) inProcess() bool {
 	q := f.worker.first().opts.NIC
 	return q.Rings != nil && q.Rings.Processes && q.Ring > 0

@@ -97,3 +97,29 @@ func TestMeterReadBy(t *testing.T) {
 		t.Errorf("%d packets, want 14", n)
 	}
 }
+
+// A meter that mirrors another process's has what that one shows, and keeps it.
+func TestMeterIsShown(t *testing.T) {
+	var there, here Meter
+	w := make([]uint64, MeterWords)
+	if n := len(there.c.all()); n >= MeterWords { // the last is for when the flow ended
+		t.Fatalf("%d counters do not fit", n)
+	}
+	here.Mirror(w)
+	there.Bytes(100)
+	there.Wait()
+	there.Mismatch(7, 3)
+	if c := here.Snapshot(); c != (Counters{}) {
+		t.Errorf("before it was shown: %+v", c)
+	}
+	there.Show(w)
+	want := there.Snapshot()
+	if c := here.Snapshot(); c != want || c.Bytes != 100 || c.Calls != 1 || c.FirstMismatch != 8 {
+		t.Errorf("%+v, want %+v", c, want)
+	}
+	here.Settle()
+	clear(w)
+	if c := here.Snapshot(); c != want {
+		t.Errorf("settled: %+v, want %+v", c, want)
+	}
+}

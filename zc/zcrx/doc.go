@@ -19,6 +19,10 @@
 // but the kernel copies all payload into the memory. It works over any
 // interface and says that it copies.
 //
+// Several rings can share a queue ([stream.Rings], 6.19): the first ring's receiver takes it over,
+// and the others import it, on threads of their own or in processes ([process]). What they have
+// together is a [share], and in memory a [board]. The NIC's memory can grow ([growth], 7.3).
+//
 // # The proof
 //
 // A kernel that counts (7.2) tells how many bytes it had to copy from packets

@@ -40,8 +40,8 @@ const userMember = 1 << 16
 
 // ReceiveAll takes payload of several flows of one queue: a request each, on one ring. Nothing is
 // allocated per completion.
-func (r *Receiver) ReceiveAll(flows []*stream.Flow) error {
-	defer r.endRing()
+func (r *Receiver) ReceiveAll(flows []*stream.Flow) (err error) {
+	defer func() { r.endRing(err) }()
 	if err := r.begin(flows); err != nil {
 		return err
 	}

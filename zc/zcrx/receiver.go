@@ -55,6 +55,7 @@ type Receiver struct {
 	process *process   // that has the ring; nil: this one
 	shown   [][]uint64 // of a ring's own process: where it shows the flows' meters; nil: nowhere
 	growth  growth
+	failed  bool // its ring, of several
 
 	members []*member // the flows that were attached
 	grouped bool      // several are received

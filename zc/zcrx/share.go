@@ -179,8 +179,10 @@ func (r *Receiver) anyElsewhere() bool {
 	return false
 }
 
-// endRing gives back what is left, and tells the others that the ring has ended.
-func (r *Receiver) endRing() {
+// endRing gives back what is left, and tells the others that the ring has ended. One that failed
+// waits for none of them.
+func (r *Receiver) endRing(err error) {
+	r.failed = err != nil
 	if r.share == nil {
 		return
 	}
@@ -188,7 +190,7 @@ func (r *Receiver) endRing() {
 		atomic.StoreUint64(r.share.board.of(r.ringOf(), ringEnded), 1)
 		return
 	}
-	for range 1000 {
+	for tries := 0; tries < 1000 && !r.failed; tries++ {
 		if r.z.Publish(); r.z.Unposted() == 0 {
 			break
 		}
@@ -224,6 +226,9 @@ func (r *Receiver) lookAtPool() {
 	atomic.StoreUint64(b.of(r.ringOf(), ringEnded), 1) // also where it never began
 	r.pool.looked = true
 	if r.ringOf() > 0 {
+		if r.failed {
+			return
+		}
 		for end := time.Now().Add(2 * endsWithin); atomic.LoadUint64(&b[pooled]) == 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				return
@@ -234,7 +239,7 @@ func (r *Receiver) lookAtPool() {
 		return
 	}
 	told := uint64(poolSilent)
-	if r.share.awaitAll() {
+	if !r.failed && r.share.awaitAll() {
 		if r.pool.buffers, r.pool.known = r.queue.Buffers(); r.pool.known {
 			all := proof{taken: b.sum(ringTaken, n), copied: b.sum(ringCopied, n)}
 			r.pool.unseen, told = all.unseen(r.pool.buffers, r.z.BufLen()), poolTold
@@ -283,8 +288,8 @@ func (r *Receiver) ofRing(figure func(name, unit string, v float64)) {
 }
 
 // receiveShared receives one flow by a ring of a queue that others share: as of several flows.
-func (r *Receiver) receiveShared(c *stream.Conn, m *stream.Meter) error {
-	defer r.endRing()
+func (r *Receiver) receiveShared(c *stream.Conn, m *stream.Meter) (err error) {
+	defer func() { r.endRing(err) }()
 	r.grouped = true
 	r.members[0].flow, r.members[0].meter = &stream.Flow{Conn: c}, m
 	if r.process == nil {

@@ -241,8 +241,9 @@ var Options = []Option{
 		Role: stream.RX, concerns: stream.Mode.TakesQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo },
 			within(0, 65535))},
-	{Name: "lease_queue", Places: true, Type: "[netns:NAME/]IF:N", Help: "lease RX queue N of the NIC IF, which is in " +
-		"zcbench's own network namespace or in NAME, to the SUT, a container: --sut netns:C --dev nk0 (docs/containers.md)",
+	{Name: "lease_queue", Places: true, Type: "[netns:NAME/]IF:N", Help: "lease RX queue N of the NIC IF, which is " +
+		"in zcbench's own network namespace or in NAME, to the SUT, a container: --sut netns:C --dev nk0 " +
+		"(docs/containers.md)",
 		Kind: ofRun, Role: stream.RX, concerns: byTCP,
 		Takes: "a NIC's RX queue, such as eth0:3 or netns:NAME/eth0:3",
 		value: text(func(c *Cell) *string { return &c.LeaseQueue }, func(s string) error {

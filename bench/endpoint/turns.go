@@ -368,8 +368,8 @@ func (t *turnReader) take(e *edge, cfg counter.Config) (err error) {
 		t.orByTicks()
 		t.ofWholeTurns(t.run.end.spec.Cell.PaceBitsPS)
 	}
-	own := counter.Config{FS: cfg.FS, CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends, Threads: cfg.Threads, End: cfg.End,
-		OfFlow: true, Dev: cfg.Dev, DevOfAll: cfg.Dev != "" && !t.ofTurns}
+	own := counter.Config{FS: cfg.FS, CPUs: cfg.CPUs, Sockets: cfg.Sockets, Sends: cfg.Sends,
+		Threads: cfg.Threads, End: cfg.End, OfFlow: true, Dev: cfg.Dev, DevOfAll: cfg.Dev != "" && !t.ofTurns}
 	e.flows, e.times, e.atNs = t.run.end.counters(), t.run.end.times(), monotonic()
 	e.host, err = counter.Take(own)
 	e.taken = err == nil

@@ -11,8 +11,8 @@ type NICQueue struct {
 	// free of flows that are not the run's before the first of them is taken over.
 	Beside []int `json:"beside,omitempty"`
 
-	// Inside is the path of a container's network namespace, to one of whose interfaces the queue is
-	// leased (netkit): the flow comes there, and there its memory is given; "": it is not leased.
+	// Inside is the path of a container's network namespace, to one of whose interfaces the queue
+	// is leased (netkit): the flow comes there, and its memory is given there; "": it is not leased.
 	Inside string `json:"inside,omitempty"`
 
 	// as package dmabuf has it; "": pages, udmabuf of devmem; huge where BufLen is longer than a

@@ -12,7 +12,8 @@ type NICQueue struct {
 	Beside []int `json:"beside,omitempty"`
 
 	// Inside is the path of a container's network namespace, to one of whose interfaces the queue
-	// is leased (netkit): the flow comes there, and its memory is given there; "": it is not leased.
+	// is leased (netkit): the flow comes there, and its memory is given there; "": it is not
+	// leased.
 	Inside string `json:"inside,omitempty"`
 
 	// as package dmabuf has it; "": pages, udmabuf of devmem; huge where BufLen is longer than a

@@ -37,8 +37,8 @@ func containerOf(s *matrix.Spec) (*container, error) {
 		case c.LeaseQueue != first.LeaseQueue:
 			return nil, inputErrorf("lease_queue says where the SUT is: it must be the same for all cells of a plan")
 		case c.LeaseQueue != "" && c.MTU != first.MTU:
-			return nil, inputErrorf("lease_queue: the container's interface gets the MTU of the NIC when it is made: " +
-				"mtu must be the same for all cells of the plan")
+			return nil, inputErrorf("lease_queue: the container's interface gets the MTU of the NIC when it is " +
+				"made: mtu must be the same for all cells of the plan")
 		}
 	}
 	l := first.Lease()
@@ -49,15 +49,16 @@ func containerOf(s *matrix.Spec) (*container, error) {
 	at, err := host.ParseSpec(s.SUT.Host)
 	switch {
 	case err != nil || at.Kind != "netns":
-		return nil, inputErrorf("%s: the SUT must be its network namespace on this machine: --sut netns:NAME (in files "+
-			"sut.host), not %q", want, s.SUT.Host)
+		return nil, inputErrorf("%s: the SUT must be its network namespace on this machine: --sut netns:NAME (in "+
+			"files sut.host), not %q", want, s.SUT.Host)
 	case !filepath.IsAbs(at.Netns):
 		return nil, inputErrorf("%s: host %s: want the path of its network namespace from / on", want, s.SUT.Host)
 	case s.SUT.Dev == "":
-		return nil, inputErrorf("%s: name the interface that it has there, or is to have: --dev nk0 (in files sut.dev)", want)
+		return nil, inputErrorf("%s: name the interface that it has there, or is to have: --dev nk0 (in files "+
+			"sut.dev)", want)
 	case l.Netns == filepath.Base(at.Netns) && filepath.Dir(at.Netns) == host.NetnsDir:
-		return nil, inputErrorf("lease_queue netns:%s/%s:%d: that is the SUT's own network namespace, where %s can be used "+
-			"without a lease: --dev %s", l.Netns, l.Dev, l.Queue, l.Dev, l.Dev)
+		return nil, inputErrorf("lease_queue netns:%s/%s:%d: that is the SUT's own network namespace, where %s can be "+
+			"used without a lease: --dev %s", l.Netns, l.Dev, l.Queue, l.Dev, l.Dev)
 	}
 	return &container{lease: *l, dev: s.SUT.Dev, netns: at.Netns}, nil
 }
@@ -83,8 +84,8 @@ func (c *container) look() error {
 			return err
 		}
 		if l.Kind != rtnl.KindNetkit {
-			return inputErrorf("interface %s of %s is %s, and a queue is leased to an interface of kind netkit: name one "+
-				"that is not there (--dev nk0), and zcbench makes it", c.dev, c.netns, orKind(l.Kind))
+			return inputErrorf("interface %s of %s is %s, and a queue is leased to an interface of kind netkit: name "+
+				"one that is not there (--dev nk0), and zcbench makes it", c.dev, c.netns, orKind(l.Kind))
 		}
 		all, err := rtnl.Addrs()
 		for _, a := range all {

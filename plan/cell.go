@@ -107,8 +107,8 @@ type Cell struct {
 	QueueRings int    `json:"queue_rings,omitempty"`
 	RingsIn    string `json:"rings_in,omitempty"`
 
-	// LeaseQueue is the NIC's RX queue that the receiver's container has leased: see [ParseLease]; "":
-	// the receiver is in no container.
+	// LeaseQueue is the NIC's RX queue that the receiver's container has leased, see [ParseLease];
+	// "": the receiver is in no container.
 	LeaseQueue string `json:"lease_queue,omitempty"`
 
 	// RX queue to take over, or to steer the flow to; nil: the last, or as found

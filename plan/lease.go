@@ -28,7 +28,8 @@ func ParseLease(s string) (l Lease, err error) {
 	}
 	l.Queue, err = strconv.Atoi(s[cut+1:])
 	if err != nil || l.Queue < 0 || l.Queue > 65535 || strconv.Itoa(l.Queue) != s[cut+1:] {
-		return l, fmt.Errorf("%.40q: %q is not the number of an RX queue: want INTERFACE:QUEUE, such as eth0:3", s, s[cut+1:])
+		return l, fmt.Errorf("%.40q: %q is not the number of an RX queue: want INTERFACE:QUEUE, such as eth0:3", s,
+			s[cut+1:])
 	}
 	p, err := ifpath.ParseOne(s[:cut])
 	switch {
@@ -68,7 +69,8 @@ func leaseFits(c *Cell, _ []stream.Mode) error {
 	case c.Queue != nil && *c.Queue != l.Queue:
 		return c.refuse("queue", fmt.Errorf("lease_queue has queue %d, and the container has no other", l.Queue))
 	case slices.Contains(c.Probes(), "drops"):
-		return c.refuse("probe", errors.New("drops are told of one network namespace, and with lease_queue the flow is in two"))
+		return c.refuse("probe", errors.New("drops are told of one network namespace, and with lease_queue the "+
+			"flow is in two"))
 	case c.TakesQueues() && c.NQueues() > 1:
 		return c.refuse("lease_queue", fmt.Errorf("it is one queue, and %d flows have %d: queues: 1 (--queues 1) puts "+
 			"all on it", c.NFlows(), c.NQueues()))

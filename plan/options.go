@@ -279,8 +279,9 @@ var Options = []Option{
 		Takes: "flow, or " + SteerPort + ": one rule for the port, into an RSS context over the queues",
 		Words: []string{"flow", SteerPort},
 		value: noneOr(func(c *Cell) *string { return &c.Steer }, parseSteer, "flow")},
-	{Name: "lease_queue", Places: true, Type: "[netns:NAME/]IF:N", Help: "lease RX queue N of the NIC IF, which is in " +
-		"zcbench's own network namespace or in NAME, to the SUT, a container: --sut netns:C --dev nk0 (docs/containers.md)",
+	{Name: "lease_queue", Places: true, Type: "[netns:NAME/]IF:N", Help: "lease RX queue N of the NIC IF, which is " +
+		"in zcbench's own network namespace or in NAME, to the SUT, a container: --sut netns:C --dev nk0 " +
+		"(docs/containers.md)",
 		Kind: ofRun, Role: stream.RX, concerns: byTCP,
 		Takes: "a NIC's RX queue, such as eth0:3 or netns:NAME/eth0:3",
 		value: text(func(c *Cell) *string { return &c.LeaseQueue }, func(s string) error {

@@ -128,8 +128,9 @@ func (in *inside) reserve(a net.Addr) error {
 	}
 	if err := unix.Bind(fd, to); err != nil {
 		unix.Close(fd)
-		return &fault.Error{Op: fmt.Sprintf("keep port %d of %v, which is the container's meanwhile, free where the "+
-			"NIC is", at.Port(), ip), Err: err, How: "name another port with --port, or end what has this one: ss -tanp"}
+		return &fault.Error{Op: fmt.Sprintf("keep port %d of %v, which is the container's meanwhile, free where "+
+			"the NIC is", at.Port(), ip), Err: err,
+			How: "name another port with --port, or end what has this one: ss -tanp"}
 	}
 	in.reserved = fd
 	return nil

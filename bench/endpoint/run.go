@@ -248,7 +248,8 @@ func (r *run) flowError() error {
 // take reads the counters at an edge. The flow's bytes and the clock are read
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
-	cfg := counter.Config{FS: r.end.inside.files(), CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.streams(),
+	cfg := counter.Config{FS: r.end.inside.files(), CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev,
+		Sockets: r.end.streams(),
 		Sends:   r.end.spec.Role == stream.TX,
 		Threads: r.end.threads(), End: end, Hardware: r.hardware, Pollers: r.pollers, Groups: r.groups,
 		Tasks: r.taskReader()}

@@ -17,8 +17,9 @@ type NICQueue struct {
 	// none; of a path whose memory can serve several queues it has what these paths share, of all
 	// queues of Beside. Nil: each flow has a rule.
 	ByPort *Shared `json:"-"`
-	// Inside is the path of a container's network namespace, to one of whose interfaces the queue is
-	// leased (netkit): the flow comes there, and there its memory is given; "": it is not leased.
+	// Inside is the path of a container's network namespace, to one of whose interfaces the queue
+	// is leased (netkit): the flow comes there, and its memory is given there; "": it is not
+	// leased.
 	Inside string `json:"inside,omitempty"`
 
 	// as package dmabuf has it; "": pages, udmabuf of devmem; huge where BufLen is longer than a

@@ -92,7 +92,8 @@ func netdevRows() []Row {
 func queueCreateRows() []Row {
 	const creates = "net/core/netdev-genl.c: netdev_nl_queue_create_doit"
 	return of(QueueCreate,
-		Row{Errno: unix.EINVAL, Cause: "the driver of DEV has no queue operations, or DEV is itself a virtual interface",
+		Row{Errno: unix.EINVAL,
+			Cause:  "the driver of DEV has no queue operations, or DEV is itself a virtual interface",
 			Do:     "lease a queue of a NIC whose driver has them (bnxt, mlx5, gve DQO-RDA, fbnic)",
 			Look:   "ethtool -i DEV",
 			Kernel: "net/core/netdev_queues.c: netdev_can_lease_queue"},

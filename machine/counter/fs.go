@@ -22,8 +22,8 @@ type FS struct {
 	thread    string // below proc, whose network namespace is read; "": the caller's
 }
 
-// OfThread returns an FS whose counters of a network namespace are those of a thread's of this process;
-// 0: the caller's.
+// OfThread returns an FS whose counters of a network namespace are those of a thread's of this
+// process; 0: the caller's.
 func (fs FS) OfThread(tid int) FS {
 	if tid != 0 {
 		fs.thread = fmt.Sprintf("self/task/%d", tid)

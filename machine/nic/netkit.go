@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,10 +14,10 @@ import (
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/internal/netns"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/setting"
+	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
 
@@ -85,9 +84,9 @@ func (p *placedLease) make(write func(placeNote) error) error {
 // pair chooses the index itself: so it is written down before there is anything to find by it.
 func (p *placedLease) pair(write func(placeNote) error) (err error) {
 	d := p.d
-	ns, err := os.Open(p.path)
+	ns, err := veth.OpenNetns(p.path)
 	if err != nil {
-		return failed(remedy.NetnsOpen, "open the network namespace "+p.path, err, remedy.On{Path: p.path})
+		return err
 	}
 	defer ns.Close()
 	link, err := d.Link()
@@ -110,13 +109,10 @@ func (p *placedLease) pair(write func(placeNote) error) (err error) {
 	if err := write(placeNote{noteAt, []uint32{uint32(index)}}); err != nil {
 		return err
 	}
-	err = d.route.AddNetkit(rtnl.PairEnd{Index: index, Name: fmt.Sprint(ours, index), MTU: link.MTU},
-		rtnl.PairEnd{Name: p.dev, MTU: link.MTU, RXQueues: spareQueues}, int(ns.Fd()))
-	if err != nil {
-		return failed(remedy.NetkitAdd, fmt.Sprintf("make the netkit interface %s in %s", p.dev, p.path), err,
-			remedy.On{Dev: p.dev})
+	if err := p.add(index, link.MTU, ns.Fd()); err != nil {
+		return err
 	}
-	err = netns.Do(ns, func() error { return p.furnish(addrs) })
+	err = ns.Do(func() error { return p.furnish(addrs) })
 	if err == nil {
 		err = d.up(d.route, index, fmt.Sprint(ours, index))
 	}
@@ -126,12 +122,23 @@ func (p *placedLease) pair(write func(placeNote) error) (err error) {
 	return nil
 }
 
+// add makes the pair; its end beside the NIC has an index.
+func (p *placedLease) add(index, mtu, ns int) error {
+	err := p.d.route.AddNetkit(rtnl.PairEnd{Index: index, Name: fmt.Sprint(ours, index), MTU: mtu},
+		rtnl.PairEnd{Name: p.dev, MTU: mtu, RXQueues: spareQueues}, ns)
+	if err != nil {
+		return failed(remedy.NetkitAdd, fmt.Sprintf("make the netkit interface %s in %s", p.dev, p.path), err,
+			remedy.On{Dev: p.dev})
+	}
+	return nil
+}
+
 // another refuses an interface that is there already.
 func (p *placedLease) another() error {
 	return &fault.Error{Op: fmt.Sprintf("make the netkit interface %s in %s: it has an interface of that name, which "+
 		"has no lease of RX queue %d of %s", p.dev, p.path, p.queue, p.d.Name), Err: unix.EEXIST,
-		How: "give --dev a name that is free there, and zcbench makes the interface and takes it away; or have whoever " +
-			"made " + p.dev + " (a CNI) lease the queue to it"}
+		How: "give --dev a name that is free there, and zcbench makes the interface and takes it away; or have " +
+			"whoever made " + p.dev + " (a CNI) lease the queue to it"}
 }
 
 // freeIndex picks an index that no interface beside the NIC has, of those that the kernel does not
@@ -170,8 +177,8 @@ func (d *Device) addrs() (out []netip.Prefix, err error) {
 }
 
 // inside reads the container's end.
-func (p *placedLease) inside(ns *os.File) (l rtnl.Link, err error) {
-	err = netns.Do(ns, func() (err error) {
+func (p *placedLease) inside(ns *veth.Netns) (l rtnl.Link, err error) {
+	err = ns.Do(func() (err error) {
 		l, err = rtnl.LinkNamed(p.dev)
 		return err
 	})
@@ -206,13 +213,21 @@ func (p *placedLease) furnish(addrs []netip.Prefix) error {
 		return err
 	}
 	for _, a := range addrs {
-		family := byte(unix.AF_INET)
-		if a.Addr().Is6() {
-			family = unix.AF_INET6
+		if err := p.route(c, l.Index, a.Addr().Is6()); err != nil {
+			return err
 		}
-		if err := c.AddDefault(l.Index, family); err != nil && !errors.Is(err, unix.EEXIST) {
-			return failed(remedy.RouteAdd, "route by "+p.dev, err, remedy.On{Dev: p.dev})
-		}
+	}
+	return nil
+}
+
+// route has all packets leave by the container's end, where the container has no other way.
+func (p *placedLease) route(c *rtnl.Conn, index int, v6 bool) error {
+	family := byte(unix.AF_INET)
+	if v6 {
+		family = unix.AF_INET6
+	}
+	if err := c.AddDefault(index, family); err != nil && !errors.Is(err, unix.EEXIST) {
+		return failed(remedy.RouteAdd, "make the default route by "+p.dev, err, remedy.On{Dev: p.dev})
 	}
 	return nil
 }
@@ -231,6 +246,11 @@ func (p *placedLease) create(c *rtnl.Conn, index int) error {
 	if err != nil {
 		return err
 	}
+	return p.lease(index, id)
+}
+
+// lease makes the queue; id is the number of the NIC's namespace, below 0 where it is this one.
+func (p *placedLease) lease(index, id int) error {
 	data, err := encoded(func(ae *netlink.AttributeEncoder) {
 		ae.Uint32(attrQueueIfindex, uint32(index))
 		ae.Uint32(attrQueueType, queueRX)
@@ -270,12 +290,12 @@ func (d *Device) LeasedInto(q Queue, path string) (bool, error) {
 	if !q.Leased {
 		return false, nil
 	}
-	ns, err := os.Open(path)
+	ns, err := veth.OpenNetns(path)
 	if err != nil {
-		return false, failed(remedy.NetnsOpen, "open the network namespace "+path, err, remedy.On{Path: path})
+		return false, err
 	}
 	defer ns.Close()
-	id, err := d.route.NetnsID(int(ns.Fd()))
+	id, err := d.route.NetnsID(ns.Fd())
 	return err == nil && id == q.Lease.Netns, err
 }
 
@@ -288,18 +308,18 @@ func (d *Device) OurLease(queue int, path string) (primary int, made bool, err e
 	}
 	is, err := d.LeasedInto(q, path)
 	if err == nil && !is {
-		err = &fault.Error{Op: fmt.Sprintf("find the interface of %s that RX queue %d of %s is leased to: it is leased "+
-			"to none", path, queue, d.Name), Err: unix.ENXIO, How: "name the queue with --lease-queue"}
+		err = &fault.Error{Op: fmt.Sprintf("find the interface of %s that RX queue %d of %s is leased to: it is "+
+			"leased to none", path, queue, d.Name), Err: unix.ENXIO, How: "name the queue with --lease-queue"}
 	}
 	if err != nil {
 		return 0, false, err
 	}
-	ns, err := os.Open(path)
+	ns, err := veth.OpenNetns(path)
 	if err != nil {
-		return 0, false, failed(remedy.NetnsOpen, "open the network namespace "+path, err, remedy.On{Path: path})
+		return 0, false, err
 	}
 	defer ns.Close()
-	err = netns.Do(ns, func() error {
+	err = ns.Do(func() error {
 		l, err := rtnl.LinkAt(q.Lease.Index)
 		primary = l.Peer
 		return err
@@ -312,7 +332,7 @@ func (d *Device) OurLease(queue int, path string) (primary int, made bool, err e
 
 // look finds a lease that somebody else has made.
 func (p *placedLease) look([]uint32) (l placeLook, err error) {
-	ns, err := os.Open(p.path)
+	ns, err := veth.OpenNetns(p.path)
 	if err != nil { // it is gone, and its interfaces with it; or make says what is wrong
 		return l, nil
 	}

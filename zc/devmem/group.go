@@ -175,7 +175,8 @@ func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 
 // ofEach are the figures that each of several flows of a queue has for itself: where it is, and
 // its tokens. The others are of all their reads, and of the queue.
-var ofEach = []string{"devmem_queue", "devmem_leased_queue", "devmem_flow_queue", "devmem_provider_bound", "devmem_pool_bound",
+var ofEach = []string{"devmem_queue", "devmem_leased_queue", "devmem_flow_queue",
+	"devmem_provider_bound", "devmem_pool_bound",
 	"devmem_token_batch",
 	"devmem_setsockopt_calls", "devmem_token_ranges", "devmem_tokens_received", "devmem_tokens_freed",
 	"devmem_idle_releases"}

@@ -92,7 +92,8 @@ var ProofMetrics = []measure.MetricDoc{
 		Meaning: "as for zcrx; the last is of the page pool"},
 	{Names: "devmem_leased_queue",
 		Units: "1", Source: "data path, whole flow",
-		Meaning: "the queue of the container's interface that queue-get said devmem_queue was leased to at the end of the flow"},
+		Meaning: "the queue of the container's interface that queue-get said devmem_queue was leased to at the " +
+			"end of the flow"},
 	{Names: "devmem_memory_bytes devmem_payload_bytes",
 		Units: "bytes", Source: "data path, whole flow",
 		Meaning: "size of the dmabuf; payload received in it"},

@@ -83,7 +83,8 @@ func Container(t *testing.T, rx string) {
 		}
 	}
 	invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+
-		" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3", append(flags, "--steer-queue", "1")...)
+		" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3",
+		append(flags, "--steer-queue", "1")...)
 	if left := Netkits(t, ct); left != nil {
 		t.Errorf("left: %v", left)
 	}
@@ -244,8 +245,8 @@ func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx string) {
 			return struct{}{}, err
 		}
 		defer c.Close()
-		return struct{}{}, c.AddNetkit(rtnl.PairEnd{Name: "cni0", MTU: 1500}, rtnl.PairEnd{Name: ContainerDev, MTU: 1500},
-			ct.Fd())
+		return struct{}{}, c.AddNetkit(rtnl.PairEnd{Name: "cni0", MTU: 1500},
+			rtnl.PairEnd{Name: ContainerDev, MTU: 1500}, ct.Fd())
 	})
 	if err == nil {
 		err = ct.Do(func() error {

@@ -86,8 +86,8 @@ func (q *Queue) Bind(fd, bufLen int, beside ...int) (b *nic.Binding, err error) 
 	return b, err
 }
 
-// LeasedTo returns the queue of the container's interface that queue-get says the queue is leased to
-// now; false: it is not leased to the container that the flow came to, or the flow came to none.
+// LeasedTo returns the queue of the container's interface that queue-get says the queue is leased
+// to now; false: it is not leased to the flow's container, or the flow came to none.
 func (q *Queue) LeasedTo() (id int, ok bool) {
 	if q.lent == nil {
 		return 0, false

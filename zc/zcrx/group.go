@@ -379,7 +379,8 @@ func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 
 // ofEach are the figures that each of several flows of a queue has for itself. The others are of
 // its ring and the queue.
-var ofEach = []string{"zcrx_queue", "zcrx_leased_queue", "zcrx_flow_queue", "zcrx_provider_bound", "zcrx_uncounted_copied_bytes"}
+var ofEach = []string{"zcrx_queue", "zcrx_leased_queue", "zcrx_flow_queue", "zcrx_provider_bound",
+	"zcrx_uncounted_copied_bytes"}
 
 // sharing explains how the queue's copies are divided among its flows. The notes are the same for
 // all flows, so that they are printed once.

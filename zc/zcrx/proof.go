@@ -289,7 +289,8 @@ var Metrics = []measure.MetricDoc{
 		Meaning: "the RX queue with the application's memory, and the one that the flow was last seen on"},
 	{Names: "zcrx_leased_queue",
 		Units: "1", Source: "data path, whole flow",
-		Meaning: "the queue of the container's interface that queue-get said zcrx_queue was leased to at the end of the flow"},
+		Meaning: "the queue of the container's interface that queue-get said zcrx_queue was leased to at the " +
+			"end of the flow"},
 	{Names: "zcrx_provider_bound",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "1: the queue still had the application's memory at the end of the flow"},

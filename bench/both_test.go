@@ -11,8 +11,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Each end sends and receives at once, verified at both, and the figures of both ways are there. What
-// goes both ways is refused in turns, and a mode that cannot run the other way says so.
+// Each end sends and receives at once, verified at both, and the figures of both ways are there.
+// What goes both ways is refused in turns, and a mode that cannot run the other way says so.
 func TestIntegrationBoth(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []plan.Cell{

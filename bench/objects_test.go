@@ -20,7 +20,8 @@ func TestIntegrationObjects(t *testing.T) {
 		c    plan.Cell
 		late bool
 	}{
-		{plan.Cell{ID: "of odd length", RX: "tcp", TX: "tcp", ObjectBytes: 100_001, EveryUs: 20_000, Touch: "verify"}, false},
+		{plan.Cell{ID: "of odd length", RX: "tcp", TX: "tcp", ObjectBytes: 100_001, EveryUs: 20_000, Touch: "verify"},
+			false},
 		{plan.Cell{ID: "by pages", RX: "uring", TX: "sendfile", ObjectBytes: 256 << 10, EveryUs: 20_000,
 			Touch: "verify"}, false},
 		{plan.Cell{ID: "no time", RX: "tcp", TX: "tcp", ObjectBytes: 64 << 20, EveryUs: 1000, Touch: "verify"}, true},

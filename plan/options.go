@@ -135,8 +135,9 @@ var Options = []Option{
 		Role: stream.TX, besides: has(stream.RoundTrips), instead: []string{"rr_rate"},
 		Takes: "none; payload bits per second, at least 1M; N%, 1 to 90, of the unpaced median of the slowest of " +
 			"the compared cells; or loss-free: each run is a search (packets)", value: pace},
-	{Name: "object", Since: 3, Column: "object_bytes", Type: "bytes", Help: "bursts: bytes of an object, of which each " +
-		"flow sends one every so often (--every), as fast as it can; delivery times are of whole objects",
+	{Name: "object", Since: 3, Column: "object_bytes", Type: "bytes",
+		Help: "bursts: bytes of an object, of which each " +
+			"flow sends one every so often (--every), as fast as it can; delivery times are of whole objects",
 		Kind: OfPath, Role: stream.TX, concerns: sendsBulk,
 		Takes: "bytes of an object", value: number(func(c *Cell) *int { return &c.ObjectBytes },
 			sizeWithin(1, stream.MaxMessageBytes), nil)},
@@ -148,8 +149,9 @@ var Options = []Option{
 		"others are spread over --every (default: all flows')", Kind: OfPath, Role: stream.TX, concerns: sendsBulk,
 		Takes: "flows, of which there are a multiple", value: count(func(c *Cell) *int { return &c.FanIn }, 1,
 			stream.MaxFlows)},
-	{Name: "both", Since: 3, Type: "on|off", Help: "each end sends and receives at once, by the two modes of the cell; " +
-		"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips),
+	{Name: "both", Since: 3, Type: "on|off",
+		Help: "each end sends and receives at once, by the two modes of the cell; " +
+			"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips),
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.Both })},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",
 		Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",

@@ -144,8 +144,9 @@ func objectsFit(c *Cell, _ []stream.Mode) error {
 	case c.PaceBitsPS != 0 || c.PacePercent != 0 || c.LossFree:
 		return c.refuse("object", fmt.Errorf("objects have a pace of their own, by every: leave out pace"))
 	case c.FanIn > 0 && c.NFlows()%c.FanIn != 0:
-		return c.refuse("fan_in", fmt.Errorf("the number of flows is %d, which is no multiple of it: use more flows, or "+
-			"another fan_in", c.NFlows()))
+		return c.refuse("fan_in",
+			fmt.Errorf("the number of flows is %d, which is no multiple of it: use more flows, or "+
+				"another fan_in", c.NFlows()))
 	}
 	return nil
 }

@@ -144,8 +144,8 @@ type Host struct {
 	// the TG received.
 	Back *Way `json:"back,omitempty"`
 
-	// Of objects (docs/packets.md): those that became whole in the window, and of them those that were
-	// not when the next of their flow was due. Delivery has their times.
+	// Of objects (docs/packets.md): those that became whole in the window, and of them those that
+	// were not when the next of their flow was due. Delivery has their times.
 	Objects     *uint64 `json:"objects,omitempty"`
 	ObjectsLate *uint64 `json:"objects_late,omitempty"`
 

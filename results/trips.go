@@ -12,8 +12,8 @@ import (
 // at the window's edges, and how long an answer took from when its request was sent, or was due
 // by the rate: of the end that asks.
 
-// Steps are how long the steps of requests took that have a connection each (tx crr). A step that no
-// request had is nil: connecting, where all requests were in the first packet.
+// Steps are how long the steps of requests took that have a connection each (tx crr). A step that
+// no request had is nil: connecting, where all requests were in the first packet.
 type Steps struct {
 	Connect *Times `json:"connect,omitempty"` // from when the connection was to be opened until it was
 	Answer  *Times `json:"answer,omitempty"`  // from then to the whole answer

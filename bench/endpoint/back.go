@@ -18,10 +18,10 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// The other way (`both: true`): while an end receives, or sends, another one of its process does the
-// opposite, with as many flows on the same CPUs. It is an [End] of its own, that measures nothing but
-// its flows: counters and CPU time are those of the first, which hold both. The host that sends in
-// the first place listens, and its hello names the port.
+// The other way (`both: true`): while an end receives, or sends, another one of its process does
+// the opposite, with as many flows on the same CPUs. It is an [End] of its own, that measures
+// nothing but its flows: counters and CPU time are those of the first, which hold both. The host
+// that sends in the first place listens, and its hello names the port.
 
 // backAddr is where the other way of a receiver's flows goes: known when its sender has said so.
 type backAddr struct {

@@ -66,7 +66,8 @@ func TestBackSpec(t *testing.T) {
 // One end that goes both ways and one that does not are told so.
 func TestOneEndGoesBothWays(t *testing.T) {
 	e := newEnd(several(wire.EndSpec{Role: stream.RX}, 1), stream.Mode{}, stream.Options{})
-	if err := e.meetBack(arrival{hello: stream.Hello{Back: 4711}}); err == nil || !strings.Contains(err.Error(), "--both") {
+	if err := e.meetBack(arrival{hello: stream.Hello{Back: 4711}}); err == nil ||
+		!strings.Contains(err.Error(), "--both") {
 		t.Errorf("%v", err)
 	}
 	e.back = newEnd(several(wire.EndSpec{Role: stream.TX}, 1), stream.Mode{}, stream.Options{})

@@ -109,7 +109,8 @@ func (p *Pair) Send(fd int, head, body []byte, to *Address) (n int, errno unix.E
 	return int(r), e
 }
 
-// Epoll waits for many sockets. It keeps the kernel's structures, so that waiting does not allocate.
+// Epoll waits for many sockets. It keeps the kernel's structures, so that waiting does not
+// allocate.
 type Epoll struct {
 	fd     int
 	events [64]unix.EpollEvent

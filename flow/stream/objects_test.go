@@ -53,7 +53,8 @@ func TestObjectsAreSentWhenDue(t *testing.T) {
 }
 
 // A stall moves no object behind it: they are sent one after another until none is due, and the
-// receiver counts each from when it was due; those that were not whole before the next was are late.
+// receiver counts each from when it was due; those that were not whole before the next was are
+// late.
 func TestObjectsOfAStall(t *testing.T) {
 	o := Objects{Bytes: 1 << 20, Every: 10 * time.Millisecond}
 	s := objectSender(o, float64(o.Bytes)/1e6) // an object takes 1 ms

@@ -113,7 +113,8 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 		o.last(stretch(2, o.duration, o.turns))
 	}
 	if o.programs.neperCRR != "" && o.against == "" {
-		if err := find(&o.tools.NeperCRR, o.programs.neperCRR, "neper's tcp_crr", "build it, or leave --tcp-crr out"); err != nil {
+		if err := find(&o.tools.NeperCRR, o.programs.neperCRR, "neper's tcp_crr",
+			"build it, or leave --tcp-crr out"); err != nil {
 			return err
 		}
 	}

@@ -39,8 +39,9 @@ func (t Tools) smallPairs() []smallPair {
 			P50: stat.AtMost(1.05), CPU: stat.AtMost(1), trips: true},
 	}
 	crr := func(theirs smallWay) {
-		all = append(all, smallPair{Name: "tcp crr " + theirs.Name, Ours: t.zcbenchRR("tcp", "crr", "1"), Theirs: theirs,
-			Rate: stat.AtLeast(1, 1), CPU: stat.AtMost(1.05)})
+		all = append(all, smallPair{Name: "tcp crr " + theirs.Name, Ours: t.zcbenchRR("tcp", "crr", "1"),
+			Theirs: theirs,
+			Rate:   stat.AtLeast(1, 1), CPU: stat.AtMost(1.05)})
 	}
 	crr(t.netperfRR("TCP_CRR", "1"))
 	if t.NeperCRR != "" {
@@ -154,7 +155,8 @@ func (t Tools) netperfRR(test, size string) smallWay {
 func (t Tools) neperCRR(size string) smallWay {
 	line := func(addr string, port int, more ...string) []string {
 		p := strconv.Itoa
-		return append([]string{t.NeperCRR, "--nolog", "-4", "-H", addr, "-C", p(port), "-P", p(port + dataPorts), "-F", "1",
+		return append([]string{t.NeperCRR, "--nolog", "-4", "-H", addr, "-C", p(port), "-P", p(port + dataPorts), "-F",
+			"1",
 			"-T", "1", "-Q", size, "-R", size, "-l", p(int(t.Duration / time.Second))}, more...)
 	}
 	return smallWay{Contender{

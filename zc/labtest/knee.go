@@ -89,7 +89,8 @@ func checkWants(t *testing.T, all []results.Record) {
 		w := r.SUT.Wants
 		switch {
 		case r.Starved() && starves:
-		case r.Verdict != results.OK && !r.Spoilt() || w == nil || w.AllocFail == nil || w.RingBytes == nil || *w.RingBytes != 64<<12:
+		case r.Verdict != results.OK && !r.Spoilt() || w == nil ||
+			w.AllocFail == nil || w.RingBytes == nil || *w.RingBytes != 64<<12:
 			t.Errorf("%s: %s: %s; %+v", r.Cell.ID, r.Verdict, r.Reason, w)
 		case r.Verdict == results.OK && (none > 0) != starves || (*w.AllocFail > 0) != starves:
 			t.Errorf("%s: by the NIC %g times no buffer, by the record %d", r.Cell.ID, none, *w.AllocFail)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,13 +27,13 @@ factors: {rx: [%s], tx: [tcp], message: [1M], rx_ring: [64], area_bytes: [1M, 8M
 rcvbuf: 1M
 sndbuf: 256K
 order: blocks
-duration: 200ms
-ramp_up: 100ms
+duration: 2s
+ramp_up: 2s
 ramp_down: 20ms
 warmup: false
 repetitions: 6
 stall: 1m
-gates: {copied: 100%%, foreign_cores: off}
+gates: {copied: 100%%, foreign_cores: off, replace: 0}
 `
 
 // Knee runs zcbench with memory from plenty to starving, of a receive mode with an option that
@@ -53,6 +54,11 @@ func Knee(t *testing.T, rx, option string) {
 	if jerr != nil {
 		t.Fatalf("%v: %v\n%s", jerr, err, said)
 	}
+	checkWants(t, j.Records)
+	if slices.ContainsFunc(j.Records, func(r results.Record) bool { return r.Spoilt() }) {
+		t.Logf("a busy machine read windows late, so the knee is not told:\n%s", said)
+		return
+	}
 	set := compare.NewSet("knee", j)
 	all := sweep.Of(&set, .05)
 	if len(all) != 1 || len(all[0].Sizes) != 3 {
@@ -66,8 +72,14 @@ func Knee(t *testing.T, rx, option string) {
 	if s.Rule != nil && s.RuleHolds() != "too little" {
 		t.Errorf("the rule, %g bytes, is %s", *s.Rule, s.RuleHolds())
 	}
-	for i := range j.Records {
-		r := &j.Records[i]
+}
+
+// checkWants holds what records say of buffers that were not to be had against the soft NIC's own
+// counters, which are of the window, where that was read in time.
+func checkWants(t *testing.T, all []results.Record) {
+	t.Helper()
+	for i := range all {
+		r := &all[i]
 		starves, none := r.Cell.AreaBytes <= 1<<20, 0.0
 		for _, m := range r.SUT.Rows() {
 			if strings.HasPrefix(m.Name, "ethtool_rx") && strings.HasSuffix(m.Name, "_alloc_fail") {
@@ -77,9 +89,10 @@ func Knee(t *testing.T, rx, option string) {
 		w := r.SUT.Wants
 		switch {
 		case r.Starved() && starves:
-		case r.Verdict != results.OK || w == nil || w.AllocFail == nil || w.RingBytes == nil || *w.RingBytes != 64<<12:
+		case r.Verdict != results.OK && !r.Spoilt() || w == nil ||
+			w.AllocFail == nil || w.RingBytes == nil || *w.RingBytes != 64<<12:
 			t.Errorf("%s: %s: %s; %+v", r.Cell.ID, r.Verdict, r.Reason, w)
-		case (none > 0) != starves || (*w.AllocFail > 0) != starves:
+		case r.Verdict == results.OK && (none > 0) != starves || (*w.AllocFail > 0) != starves:
 			t.Errorf("%s: by the NIC %g times no buffer, by the record %d", r.Cell.ID, none, *w.AllocFail)
 		}
 	}

@@ -169,15 +169,12 @@ var columns = withOptions(slices.Concat([]column{
 		floatCol("llc_misses_per_kb", func(r *row) **float64 { return &r.host.LLCMissesPerKB }),
 		floatCol("dram_bytes_per_byte", func(r *row) **float64 { return &r.host.DRAMPerByte }),
 		floatCol("mbm_bytes_per_byte", func(r *row) **float64 { return &r.host.MBMPerByte }),
-		chosen("fastopen"),
-		chosen("steer"),
-		chosen("fastopen"), chosen("object_bytes"),
+		chosen("fastopen"), chosen("steer"), chosen("object_bytes"),
 		chosen("every_us"), chosen("fan_in"),
 		countCol("objects", func(r *row) **uint64 { return &r.host.Objects }),
 		countCol("objects_late", func(r *row) **uint64 { return &r.host.ObjectsLate }),
 		chosen("queue_rings"), chosen("rings_in"), chosen("area_start_bytes"),
-		chosen("lease_queue"),
-		countCol("objects_late", func(r *row) **uint64 { return &r.host.ObjectsLate })}, backColumns()))
+		chosen("lease_queue")}, backColumns()))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

@@ -71,6 +71,12 @@ func leaseFits(c *Cell, _ []stream.Mode) error {
 	case slices.Contains(c.Probes(), "drops"):
 		return c.refuse("probe", errors.New("drops are told of one network namespace, and with lease_queue the "+
 			"flow is in two"))
+	case c.Connects():
+		return c.refuse("lease_queue", errors.New("only packets to the flows' port are redirected into the container, "+
+			"and requests that connect have ports of their own: use tx rr"))
+	case c.BothWays():
+		return c.refuse("both", errors.New("with lease_queue only what the container receives is its own: leave "+
+			"one out"))
 	case c.TakesQueues() && c.NQueues() > 1:
 		return c.refuse("lease_queue", fmt.Errorf("it is one queue, and %d flows have %d: queues: 1 (--queues 1) puts "+
 			"all on it", c.NFlows(), c.NQueues()))

@@ -363,10 +363,12 @@ func (c *Cell) TakesVisits(m stream.Mode) error {
 
 // visited refuses what means nothing where each request has a connection of its own.
 func (c *Cell) visited() error {
-	for _, name := range []string{"queue", "queues", "read", "gather"} {
+	for _, name := range []string{"queue", "queues", "steer", "read", "gather"} {
 		if o := LookupOption(name); o.Raw(c) != "" {
 			why := "a request is read at once, and as it comes"
-			if o.Places {
+			if name == "steer" {
+				why = "requests go to ports of their own"
+			} else if o.Places {
 				why = "a rule of a flow does not match its next connection"
 			}
 			return c.refuse(name, fmt.Errorf("with a connection for each request it means nothing: %s: leave it out",

@@ -86,7 +86,7 @@ func sourceTo(addr string) (string, error) {
 
 // openBack opens the other way, if one is asked for.
 func (e *End) openBack(s wire.EndSpec) error {
-	if s.Cell.Both == nil || !*s.Cell.Both {
+	if !s.Cell.BothWays() {
 		return nil
 	}
 	spec, err := backSpec(s, e.opts.NIC.Dev)

@@ -551,3 +551,19 @@ func TestWrongInput(t *testing.T) {
 		}
 	}
 }
+
+// The confirmation starts the agents anew for each block, as zcbench matrix does that repeats it.
+func TestConfirmsAnew(t *testing.T) {
+	w := &world{truth: together}
+	s, _ := searchOf(t, "throughput", strings.Replace(sizes, "netns:a", "exec:ssh a", 1), 5*time.Minute)
+	w.play(t, s, 10_000, nil)
+	var made *bench.Experiment
+	tuning := &Tuning{Goal: s.goal, Spec: s.spec, Dir: t.TempDir(), Note: s.note,
+		New: func(spec *matrix.Spec, dir string, search bool) *bench.Experiment {
+			made = &bench.Experiment{Spec: spec, Dir: dir}
+			return made
+		}}
+	if _, err := tuning.confirm(t.Context(), s, s.freeze()); err == nil || made == nil || !made.StartsAnew {
+		t.Errorf("%+v: %v, want new starts, and the refusal of a host that the user did not trust", made, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/ends"
@@ -125,6 +126,10 @@ func (s *Session) asked(ctx context.Context, a Asker, made map[int][]results.Rec
 		if err != nil || len(runs) == 0 {
 			return err
 		}
+		if other := another(made[runs[0].Rep], runs); other != nil {
+			return fmt.Errorf("%w: start %d was of %s, and is now of %s", ErrChanged, runs[0].Rep+1, other.Cell.ID,
+				runs[0].Cell.ID)
+		}
 		recs := whole(made[runs[0].Rep], runs)
 		for left := runs; recs == nil && len(left) > 0; {
 			if err := context.Cause(ctx); err != nil {
@@ -147,6 +152,18 @@ func (s *Session) asked(ctx context.Context, a Asker, made map[int][]results.Rec
 			return err
 		}
 	}
+}
+
+// another finds a record that is of none of a start's runs: what was found on the hosts, by which
+// settings are chosen, is not what it was. Nil: there is none.
+func another(recs []results.Record, runs []matrix.Run) *results.Record {
+	for i := range recs {
+		k := recs[i].Cell.Key()
+		if !slices.ContainsFunc(runs, func(r matrix.Run) bool { return r.Cell.Key() == k }) {
+			return &recs[i]
+		}
+	}
+	return nil
 }
 
 // whole returns the last record of each run of a start; nil: one of them is missing, because the

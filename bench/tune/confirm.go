@@ -48,9 +48,12 @@ func (s *Search) freeze() (all []frozen) {
 			e.Cannot = append(e.Cannot, Cannot{Mode: e.Name, Reason: "none of its runs counted"})
 			continue
 		}
-		if l.Gain == 0 { // nobody knows whether it is better than the defaults
-			s.note("%s: no run of its defaults counted in the search, so that no setting was chosen", e.Name)
-			l.Winner = e.field.Default
+		if l.Gain == 0 {
+			s.note("%s: no run of its defaults counted in the search: the confirmation says what is gained", e.Name)
+			if !slices.ContainsFunc(e.Cannot, func(c Cannot) bool { return c.What == atDefaults }) {
+				e.Cannot = append(e.Cannot, Cannot{e.Name, atDefaults, "none of their runs counted in the search",
+					"make less else run on these hosts meanwhile"})
+			}
 		}
 		f := frozen{entry: e, arm: e.field.Arms[l.Winner]}
 		f.base, f.best = s.cell(e, e.field.Arms[e.field.Default]), s.cell(e, f.arm)

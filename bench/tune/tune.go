@@ -114,6 +114,7 @@ func (t *Tuning) confirm(ctx context.Context, s *Search, all []frozen) (*Report,
 		filepath.Join(t.Dir, BestFile), spec.Repetitions)
 	e := t.New(spec, t.Dir, false)
 	e.Policy = t.Begin
+	e.StartsAnew = true
 	if _, err := os.Stat(filepath.Join(t.Dir, results.JournalFile)); t.Resume && err == nil {
 		e.Begin = bench.Resume
 	}

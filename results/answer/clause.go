@@ -206,11 +206,7 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 	ratio := of[0].row.Told()
 	switch {
 	case q.moves != "":
-		c.text = t.moved(q, of, goesOn) + " (" + list
-		if text := of[0].row.OffText(); text != "" && len(of) == 1 {
-			c.text += "; " + text
-		}
-		c.text += ")"
+		c.text = t.moved(q, of, goesOn) + " (" + list + ")"
 	case q.cost && len(of) == 1 && ratio.Value >= 2:
 		c.text = t.says(fmt.Sprintf("takes %s times the %s", times(ratio.Value), q.less), "of", goesOn) + forWork(q, of)
 		if iv := interval(ratio); iv != "" {

@@ -115,9 +115,9 @@ func (r *Row) offBounds(loss float64) (least, most float64) {
 // leastCarried is the share of traffic from on which what caches carry is worth a word.
 const leastCarried = .01
 
-// OffText says by how much the two may be off, where that is worth a word: how well the clocks
+// offText says by how much the two may be off, where that is worth a word: how well the clocks
 // agree, or what caches may carry.
-func (r *Row) OffText() string {
+func (r *Row) offText() string {
 	switch {
 	case r.Carried > 0 && (r.SumA == nil || r.SumB == nil ||
 		r.Carried < leastCarried*min(r.SumA.Median, r.SumB.Median)):

@@ -332,7 +332,7 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 	case r.Work != "":
 		return string(r.Work), nil
 	case r.OffClocks, r.OffCaches:
-		return v, []string{r.OffText()}
+		return v, []string{r.offText()}
 	case r.Verdict == Unsure && r.Inert == nil && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
 		return v, []string{fmt.Sprintf("with %d runs in %d comparisons, p is at least %.2g", r.Reach.Runs,
 			r.Reach.Tests, r.Reach.LeastP)}
@@ -365,7 +365,7 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 	if r.Verdict != Unsure || r.Equal.Holds() {
 		beside = append(beside, r.meansOf(nameA, nameB)...)
 	}
-	if text := r.OffText(); text != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
+	if text := r.offText(); text != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
 		beside = append(beside, text)
 	}
 	if r.Inert != nil {

@@ -25,8 +25,8 @@ func inside(q *stat.Ratio, margin float64) bool {
 // Families are corrected apart, as verdicts are. Of what was held up by something else, or
 // measured by two instruments, it is not known, nor across boots that are too few, nor of the
 // costs of unequal work, nor of times between hosts whose clocks are not known so well, nor of
-// traffic of which caches may carry so much from turn to turn. What the CPUs' frequencies may hide is taken off. It is
-// asked of all runs, too, where gates left some out.
+// traffic of which caches may carry so much from turn to turn. What the CPUs' frequencies may hide
+// is taken off. It is asked of all runs, too, where gates left some out.
 func (r *Result) Within(margin float64) { WithinAll([]*Result{r}, margin) }
 
 func within(rows []*Row, margin float64) {

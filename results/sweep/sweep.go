@@ -38,8 +38,8 @@ type Sweep struct {
 	Disorder bool `json:"disorder,omitempty"`
 	// Refused are sizes with which the mode could not run, as far as there are no others beyond.
 	Refused []float64 `json:"refused,omitempty"`
-	// Rule is four times what fills the RX ring once, bytes, whatever the application holds; null: it
-	// is not known, or the size is not of that memory.
+	// Rule is four times what fills the RX ring once, bytes, whatever the application holds; null:
+	// it is not known, or the size is not of that memory.
 	Rule *float64 `json:"rule,omitempty"`
 
 	level string // in words

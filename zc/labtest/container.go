@@ -16,6 +16,7 @@ import (
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -82,11 +83,29 @@ func Container(t *testing.T, rx string) {
 			t.Errorf("%s: leased to queue %v: not as queue-get tells it of the first that was made", family, to)
 		}
 	}
+	if rx == "zcrx" {
+		for _, in := range []string{"threads", "processes"} {
+			ringsInContainer(t, append(slices.Clone(flags), "--queue-rings", "2", "--rings-in", in, "--flows", "2",
+				"--queues", "1"))
+		}
+	}
 	invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+
 		" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3",
 		append(flags, "--steer-queue", "1")...)
 	if left := Netkits(t, ct); left != nil {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// ringsInContainer looks whether each flow of a run by rings that share a leased queue says to what
+// queue of the container it is leased.
+func ringsInContainer(t *testing.T, flags []string) {
+	t.Helper()
+	h := measured(t, "zcrx", flags...).SUT
+	for n := range 2 {
+		if to := metric(h, measure.FlowMetric(n, "zcrx_leased_queue")); to != 1 {
+			t.Errorf("flow %d is leased to queue %v", n, to)
+		}
 	}
 }
 

@@ -83,12 +83,6 @@ func Container(t *testing.T, rx string) {
 			t.Errorf("%s: leased to queue %v: not as queue-get tells it of the first that was made", family, to)
 		}
 	}
-	if rx == "zcrx" {
-		for _, in := range []string{"threads", "processes"} {
-			ringsInContainer(t, append(slices.Clone(flags), "--queue-rings", "2", "--rings-in", in, "--flows", "2",
-				"--queues", "1"))
-		}
-	}
 	invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+
 		" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3",
 		append(flags, "--steer-queue", "1")...)
@@ -97,14 +91,23 @@ func Container(t *testing.T, rx string) {
 	}
 }
 
-// ringsInContainer looks whether each flow of a run by rings that share a leased queue says to what
-// queue of the container it is leased.
-func ringsInContainer(t *testing.T, flags []string) {
-	t.Helper()
-	h := measured(t, "zcrx", flags...).SUT
-	for n := range 2 {
-		if to := metric(h, measure.FlowMetric(n, "zcrx_leased_queue")); to != 1 {
-			t.Errorf("flow %d is leased to queue %v", n, to)
+// ContainerRings runs zcrx by two rings that share a leased queue, in threads and in processes:
+// nothing is copied, and the flow of each ring says to what queue of the container its own is
+// leased.
+func ContainerRings(t *testing.T) {
+	Need(t)
+	splits(t)
+	_, flags := NewContainer(t)
+	for _, in := range []string{"threads", "processes"} {
+		h := measured(t, "zcrx", append(append(flowArgs(2), flags...), "--queues", "1", "--queue-rings", "2",
+			"--rings-in", in)...).SUT
+		if h.CopiedBytes == nil || *h.CopiedBytes != 0 {
+			t.Errorf("%s: %s bytes, %s copied", in, count(h.Bytes), count(h.CopiedBytes))
+		}
+		for n := range 2 {
+			if to := metric(h, measure.FlowMetric(n, "zcrx_leased_queue")); to != 1 {
+				t.Errorf("%s: flow %d is leased to queue %v", in, n, to)
+			}
 		}
 	}
 }

@@ -191,8 +191,9 @@ func steersOneWay(c *Cell, _ []stream.Mode) error {
 		return c.refuse("steer_queue", errors.New("one rule steers all flows of the port (steer: port): use control: "+
 			WrongQueue+", which has the RSS context lead elsewhere, or leave it out"))
 	case c.NRings() > 1 && c.takesQueues():
-		return c.refuse("queue_rings", errors.New("one rule steers all flows of the port (steer: port), and their hash "+
-			"says by which queue each comes, not to which of its rings: use steer: flow, or one ring for each queue"))
+		return c.refuse("queue_rings", errors.New("one rule steers all flows of the port (steer: port), and their "+
+			"hash says by which queue each comes, not to which of its rings: use steer: flow, or one ring for each "+
+			"queue"))
 	case c.LeaseQueue != "":
 		return c.refuse("lease_queue", errors.New("one rule steers all flows of the port into an RSS context over the "+
 			"NIC's queues (steer: port), and the container has one of them: use steer: flow"))

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
@@ -71,7 +71,7 @@ func TestLabRingsGrow(t *testing.T) {
 			all[0][n].Half = func() {
 				select {
 				case <-came:
-				case <-time.After(10 * time.Second): // the ring says what it lacks
+				case <-await.Timeout(): // the ring says what it lacks
 				}
 			}
 		}

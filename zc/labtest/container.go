@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -88,6 +89,27 @@ func Container(t *testing.T, rx string) {
 		append(flags, "--steer-queue", "1")...)
 	if left := Netkits(t, ct); left != nil {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// ContainerRings runs zcrx by two rings that share a leased queue, in threads and in processes:
+// nothing is copied, and the flow of each ring says to what queue of the container its own is
+// leased.
+func ContainerRings(t *testing.T) {
+	Need(t)
+	splits(t)
+	_, flags := NewContainer(t)
+	for _, in := range []string{"threads", "processes"} {
+		h := measured(t, "zcrx", append(append(flowArgs(2), flags...), "--queues", "1", "--queue-rings", "2",
+			"--rings-in", in)...).SUT
+		if h.CopiedBytes == nil || *h.CopiedBytes != 0 {
+			t.Errorf("%s: %s bytes, %s copied", in, count(h.Bytes), count(h.CopiedBytes))
+		}
+		for n := range 2 {
+			if to := metric(h, measure.FlowMetric(n, "zcrx_leased_queue")); to != 1 {
+				t.Errorf("%s: flow %d is leased to queue %v", in, n, to)
+			}
+		}
 	}
 }
 

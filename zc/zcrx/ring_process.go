@@ -69,9 +69,9 @@ func joinHere(w words, fds []int) (*Receiver, error) {
 		return r, err
 	}
 	r.share.board = board.Words()
-	r.area = &area{kind: dmabuf.Pages, fd: -1,
+	r.area = &area{kind: dmabuf.Pages, fd: -1, start: w.Share.Start,
 		Memory: &dmabuf.Memory{FD: -1, Size: int64(w.AreaSize), Bytes: mem.Bytes(), Plain: true}}
-	if r.queue, err = nicqueue.Look(w.Mode, w.Dev, w.Queue); err != nil {
+	if r.queue, err = nicqueue.Look(w.Mode, w.Dev, w.Queue, w.Lent); err != nil {
 		return r, err
 	}
 	if r.view, err = dmabuf.NewView(r.area.Memory, o.Touch); err != nil {

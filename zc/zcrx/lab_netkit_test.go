@@ -15,3 +15,5 @@ func TestLabContainer(t *testing.T) { labtest.Container(t, zcrx.Mode) }
 func TestLabContainerKilled(t *testing.T) { labtest.ContainerKilled(t, zcrx.Mode) }
 
 func TestLabContainerOfOthers(t *testing.T) { labtest.ContainerOfOthers(t, zcrx.Mode) }
+
+func TestLabContainerRoutes(t *testing.T) { labtest.ContainerRoutes(t, zcrx.Mode) }

@@ -71,8 +71,8 @@ func TestContainerSettings(t *testing.T) {
 	}
 }
 
-// Several flows have the leased queue, whichever it is. In turns a mode that takes no memory comes by
-// another one, and both keep the same queues free of others.
+// Several flows have the leased queue, whichever it is. In turns a mode that takes no memory comes
+// by another one, and both keep the same queues free of others.
 func TestContainerQueues(t *testing.T) {
 	for lease, beside := range map[int]int{7: 6, 3: 7} {
 		cells := turning("zcrx", "tcp")

@@ -2,9 +2,9 @@
 //go:build ignore
 
 /* How packets pass between a NIC and a container that has a queue of it leased (netkit): what comes
- * for the container's address and port goes from the NIC straight into the container's end of the pair, still
- * in the NAPI instance of its queue, and what the container sends leaves by the NIC. Both go past
- * the host's routes and rules. */
+ * for the container's address and port goes from the NIC straight into the container's end of the
+ * pair, still in the NAPI instance of its queue, and what the container sends leaves by the NIC.
+ * Both go past the host's routes and rules. */
 #include "kernel.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -227,14 +227,14 @@ func (p *placedLease) furnish(addrs []netip.Prefix) error {
 // lastMetric is that of a route which comes after all others of a container.
 const lastMetric = 1 << 30
 
-// route has packets leave by the container's end that have no other way, or whose socket is bound to
-// it: the container's own routes come first.
+// route has packets leave by the container's end that have no other way, or whose socket is bound
+// to it: the container's own routes come first.
 func (p *placedLease) route(c *rtnl.Conn, index int, v6 bool) error {
 	family := byte(unix.AF_INET)
 	if v6 {
 		family = unix.AF_INET6
 	}
-	if err := c.AddDefault(index, family, lastMetric); err != nil && !errors.Is(err, unix.EEXIST) { // of a second address
+	if err := c.AddDefault(index, family, lastMetric); err != nil && !errors.Is(err, unix.EEXIST) { // twice
 		return failed(remedy.RouteAdd, "make the default route by "+p.dev, err, remedy.On{Dev: p.dev})
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -143,7 +144,8 @@ func ContainerRoutes(t *testing.T, rx string) {
 			return err
 		}
 		defer c.Close()
-		if err := c.AddVeth(rtnl.PairEnd{Name: "eth0", MTU: 1500}, rtnl.PairEnd{Name: "eth1", MTU: 1500}, ct.Fd()); err != nil {
+		err = c.AddNetkit(rtnl.PairEnd{Name: "eth0", MTU: 1500}, rtnl.PairEnd{Name: "eth1", MTU: 1500}, ct.Fd())
+		if err != nil {
 			return err
 		}
 		for _, name := range []string{"eth1", "eth0"} {
@@ -312,7 +314,7 @@ func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx string) {
 			if err != nil {
 				return err
 			}
-			return c.AddAddr(l.Index, netip.MustParsePrefix("10.9.9.1/24"), 0)
+			return c.AddAddr(l.Index, netip.MustParsePrefix(guest.Ends[0].V4), 0)
 		})
 	}
 	if err != nil {

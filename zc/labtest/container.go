@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,7 +166,8 @@ func ContainerRoutes(t *testing.T, rx string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	several := append(flags, "--flows", "2")
+	several := append(flags, "--flows", "2", "--sut-cpu", "1", "--tg-cpu", "0", "--pace",
+		strconv.Itoa(paceMbps/2)+"M")
 	if h := measured(t, rx, append(several, "--queues", "1")...).SUT; h.ZeroCopyBytes == nil ||
 		*h.ZeroCopyBytes != *h.Bytes {
 		t.Errorf("%s bytes, %s not copied", count(h.Bytes), count(h.ZeroCopyBytes))

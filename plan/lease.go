@@ -61,6 +61,17 @@ func (c *Cell) OnLease() {
 	}
 }
 
+// FirstQueue is the queue with which begin those that flows are spread over: the one that is named,
+// or the leased one; nil: any will do. alone: the others need not come after it. A mode that takes
+// no memory in a container may have others than the leased one.
+func (c *Cell) FirstQueue() (first *int, alone bool) {
+	l := c.Lease()
+	if l == nil {
+		return c.Queue, false
+	}
+	return &l.Queue, true
+}
+
 // leaseFits refuses queues beside the leased one.
 func leaseFits(c *Cell, _ []stream.Mode) error {
 	l := c.Lease()

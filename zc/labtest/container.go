@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -153,6 +154,60 @@ func ContainerKilled(t *testing.T, rx string) {
 	}
 }
 
+// ContainerRoutes has a container whose own default route leads elsewhere, and several flows: the
+// answers leave by the leased queue's interface all the same, zero copy has the leased queue, and
+// what takes no memory comes by it and by one beside it. The container's route is the same after.
+func ContainerRoutes(t *testing.T, rx string) {
+	Need(t)
+	splits(t)
+	ct, flags := NewContainer(t)
+	err := ct.Do(func() error {
+		c, err := rtnl.Dial()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		err = c.AddNetkit(rtnl.PairEnd{Name: "eth0", MTU: 1500}, rtnl.PairEnd{Name: "eth1", MTU: 1500}, ct.Fd())
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"eth1", "eth0"} {
+			l, err := c.Named(name)
+			if err == nil {
+				err = c.SetUp(l.Index, true)
+			}
+			if err == nil && name == "eth0" {
+				err = c.AddDefault(l.Index, unix.AF_INET, 0)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return os.WriteFile("/proc/sys/net/ipv4/conf/all/rp_filter", []byte("1"), 0)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	several := append(flags, "--flows", "2", "--sut-cpu", "1", "--tg-cpu", "0", "--pace",
+		strconv.Itoa(paceMbps/2)+"M")
+	if h := measured(t, rx, append(several, "--queues", "1")...).SUT; h.ZeroCopyBytes == nil ||
+		*h.ZeroCopyBytes != *h.Bytes {
+		t.Errorf("%s bytes, %s not copied", count(h.Bytes), count(h.ZeroCopyBytes))
+	}
+	measured(t, "tcp", append(several, "--queues", "1")...)
+	measured(t, "tcp", append(several, "--steer", "port")...)
+	err = ct.Do(func() error {
+		dev, err := rtnl.RouteDev(netip.MustParseAddr("192.0.2.1"))
+		if err == nil && dev != "eth0" {
+			err = fmt.Errorf("the container's default route leads to %s", dev)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // childrenOf lists the processes that one has started.
 func childrenOf(t *testing.T, parent int) (pids []int) {
 	t.Helper()
@@ -202,7 +257,8 @@ func ContainerOfOthers(t *testing.T, rx string) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary, Port: port})
+		r, err := bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary,
+			At: netip.AddrPortFrom(netip.MustParseAddr(Addrs["ipv4"]), port)})
 		t.Cleanup(func() { _ = r.Close() })
 		return r, err
 	})

@@ -20,3 +20,5 @@ func TestLabContainerRings(t *testing.T) {
 func TestLabContainerKilled(t *testing.T) { labtest.ContainerKilled(t, zcrx.Mode) }
 
 func TestLabContainerOfOthers(t *testing.T) { labtest.ContainerOfOthers(t, zcrx.Mode) }
+
+func TestLabContainerRoutes(t *testing.T) { labtest.ContainerRoutes(t, zcrx.Mode) }

@@ -191,7 +191,7 @@ func (c *Cell) CheckTurns() error {
 		}
 	}
 	switch {
-	case c.Both != nil && *c.Both:
+	case c.BothWays():
 		return no("both", "the other way would go on in the turns of others")
 	case c.EveryUs > 0:
 		return no("object", "an object would wait for the cell's next turn")

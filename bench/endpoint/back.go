@@ -52,7 +52,7 @@ func backSpec(s wire.EndSpec, dev string) (b wire.EndSpec, err error) {
 	b = wire.EndSpec{EndRef: s.EndRef, Cell: s.Cell, Dev: cmp.Or(s.Dev, dev), Upper: s.Upper, Cookie: s.Cookie,
 		Addr: s.Addr}
 	c := &b.Cell
-	c.Both, c.Probe, c.CPULayout, c.TGCPULayout, c.Control, c.SteerTo, c.Path = nil, "", "", "", "", nil, ""
+	c.Both, c.Probe, c.CPULayout, c.TGCPULayout, c.SteerTo, c.Path = nil, "", "", "", nil, ""
 	// Of an end that runs on its own nobody says by which modes the other way goes.
 	c.RX, c.TX = cmp.Or(c.RX, "tcp"), cmp.Or(c.TX, "tcp")
 	for _, f := range s.Flows {
@@ -86,7 +86,7 @@ func sourceTo(addr string) (string, error) {
 
 // openBack opens the other way, if one is asked for.
 func (e *End) openBack(s wire.EndSpec) error {
-	if s.Cell.Both == nil || !*s.Cell.Both {
+	if !s.Cell.BothWays() {
 		return nil
 	}
 	spec, err := backSpec(s, e.opts.NIC.Dev)

@@ -13,7 +13,7 @@ func TestGrouped(t *testing.T) {
 	}
 	for _, g := range groups {
 		// tcp, uring, sendfile, trunc; iperf3, iperf3 -Z (for both), neper, netperf
-		if len(g.ways) != 8 {
+		if len(g.ways) != 10 {
 			t.Errorf("%s: %d ways, want 8", g.name, len(g.ways))
 		}
 	}

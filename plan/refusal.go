@@ -356,8 +356,8 @@ func (c *Cell) TakesVisits(m stream.Mode) error {
 	case m.TakesQueue():
 		why := "steers each flow to its queue by a rule of both ports, which the next connection does not match"
 		if c.ByPort() {
-			why = "receives the connections that it was given; a rule for the port would bring new ones to its queues, " +
-				"but it accepts none"
+			why = "receives the connections that it was given; a rule for the port would bring new ones to its " +
+				"queues, but it accepts none"
 		}
 		return &fault.Error{Op: m.Name + " " + why, How: "use rx tcp, or tx rr: requests on open connections"}
 	}

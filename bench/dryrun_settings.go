@@ -92,6 +92,8 @@ func (p preview) collect(role stream.Role) *collected {
 		s.ofEnd(of)
 		if role == stream.RX {
 			s.ofMode(c, o)
+		} else if c.BothWays() {
+			s.ofMode(c, Options{SUTDev: o.TGDev, SUTSettings: o.TGSettings})
 		}
 		cpus, layout := p.cpus(role, c, o)
 		s.ofLayout(placed{role, c, cpus, layout}, dev, o)

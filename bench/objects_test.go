@@ -16,6 +16,7 @@ import (
 func TestIntegrationObjects(t *testing.T) {
 	kind.Timed(t)
 	r := newRig(t)
+	r.Runner.Opt.named = [2][]int{{first(r.Runner.Opt.SUTFlows).App}, {first(r.Runner.Opt.TGFlows).App}} // of 8 flows
 	for _, x := range []struct {
 		c    plan.Cell
 		late bool
@@ -23,6 +24,8 @@ func TestIntegrationObjects(t *testing.T) {
 		{plan.Cell{ID: "of odd length", RX: "tcp", TX: "tcp", ObjectBytes: 100_001, EveryUs: 20_000, Touch: "verify"},
 			false},
 		{plan.Cell{ID: "by pages", RX: "uring", TX: "sendfile", ObjectBytes: 256 << 10, EveryUs: 20_000,
+			Touch: "verify"}, false},
+		{plan.Cell{ID: "four at once", RX: "tcp", TX: "tcp", ObjectBytes: 64 << 10, EveryUs: 20_000, Flows: 8, FanIn: 4,
 			Touch: "verify"}, false},
 		{plan.Cell{ID: "no time", RX: "tcp", TX: "tcp", ObjectBytes: 64 << 20, EveryUs: 1000, Touch: "verify"}, true},
 	} {

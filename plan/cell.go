@@ -197,6 +197,9 @@ func (c *Cell) Steers() bool {
 // ByPort reports whether one rule steers all flows of the run.
 func (c *Cell) ByPort() bool { return c.Steer == SteerPort }
 
+// BothWays reports whether each end sends and receives at once.
+func (c *Cell) BothWays() bool { return c.Both != nil && *c.Both }
+
 // RoundTrips reports whether the cell's sender sends requests and waits for answers.
 func (c *Cell) RoundTrips() bool {
 	m, err := modes.Find(stream.TX, c.TX)

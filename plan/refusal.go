@@ -365,8 +365,12 @@ func (c *Cell) TakesVisits(m stream.Mode) error {
 	case m.Has(stream.Accepts):
 		return c.visited()
 	case m.TakesQueue():
-		return &fault.Error{Op: fmt.Sprintf("%s steers each flow to its queue by a rule of both ports, which the next "+
-			"connection does not match", m.Name), How: "use rx tcp, or tx rr: requests on open connections"}
+		why := "steers each flow to its queue by a rule of both ports, which the next connection does not match"
+		if c.ByPort() {
+			why = "receives the connections that it was given; a rule for the port would bring new ones to its " +
+				"queues, but it accepts none"
+		}
+		return &fault.Error{Op: m.Name + " " + why, How: "use rx tcp, or tx rr: requests on open connections"}
 	}
 	return &fault.Error{Op: m.Name + " receives one connection, and takes no others",
 		How: "use rx tcp, or tx rr: requests on open connections"}
@@ -374,13 +378,14 @@ func (c *Cell) TakesVisits(m stream.Mode) error {
 
 // visited refuses what means nothing where each request has a connection of its own.
 func (c *Cell) visited() error {
-	for _, name := range []string{"queue", "queues", "steer", "read", "gather"} {
+	for _, name := range []string{"steer", "queue", "queues", "read", "gather"} {
 		if o := LookupOption(name); o.Raw(c) != "" {
 			why := "a request is read at once, and as it comes"
-			if name == "steer" {
-				why = "requests go to ports of their own"
-			} else if o.Places {
+			if o.Places {
 				why = "a rule of a flow does not match its next connection"
+			}
+			if c.ByPort() {
+				why = "each flow's connections come to a port of its own, not to that of the rule"
 			}
 			return c.refuse(name, fmt.Errorf("with a connection for each request it means nothing: %s: leave it out",
 				why))

@@ -129,6 +129,12 @@ func TestConnectionsAreRefused(t *testing.T) {
 	}{
 		{Cell{RX: "uring", TX: "crr"}, "uring receives one connection, and takes no others"},
 		{Cell{RX: "zcrx", TX: "crr"}, "zcrx steers each flow to its queue by a rule of both ports"},
+		{Cell{RX: "devmem", TX: "crr", Steer: SteerPort, Flows: 4, Queues: 2},
+			"devmem receives the connections that it was given; a rule for the port would bring new ones to its " +
+				"queues, but it accepts none"},
+		{Cell{RX: "tcp", TX: "crr", Steer: SteerPort, Flows: 4, Queues: 2},
+			"to a port of its own, not to that of the rule"},
+		{Cell{RX: "tcp", TX: "crr", Steer: SteerPort, Flows: 4}, "steer port: with"},
 		{Cell{RX: "tcp", TX: "crr", Queue: new(1)}, "a rule of a flow does not match its next connection"},
 		{Cell{RX: "tcp", TX: "crr", Probe: "latency"}, "latency looks at a flow's own connection"},
 		{Cell{RX: "tcp", TX: "crr", GatherUs: new(10)}, "it means nothing"},

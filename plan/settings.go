@@ -88,13 +88,14 @@ func (x Setting) check() error {
 }
 
 // SettingsOf lists the settings that a cell asks of the host of an end, and sysctls beside them:
-// those of the interface, then the sysctls, a profile's first, then the rest of the host's.
+// those of the interface, then the sysctls, a profile's first, then the rest of the host's. What is
+// the receiver's is both ends' where both receive.
 func SettingsOf(role stream.Role, c Cell, sysctls map[string]string) Settings {
 	var dev, host []Setting
 	for i := range Options {
 		o := &Options[i]
 		v := o.Raw(&c)
-		if v == "" || o.Role != "" && o.Role != role {
+		if v == "" || o.Role != "" && o.Role != role && !(c.BothWays() && o.Role == stream.RX && o.Also == "") {
 			continue
 		}
 		for _, name := range o.Sets {

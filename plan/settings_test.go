@@ -99,6 +99,21 @@ func TestSettingsOfEveryOption(t *testing.T) {
 	}
 }
 
+// An end that also receives, where both do, gets what the receiver does.
+func TestSettingsOfBothWays(t *testing.T) {
+	on := true
+	c := Cell{HWGRO: &on, BigTCPBytes: 131072}
+	for _, both := range []bool{false, true} {
+		var want []Setting
+		if c.Both = &both; both {
+			want = []Setting{{"feature rx-gro-hw", "on"}}
+		}
+		if d := cmp.Diff(want, SettingsOf(stream.TX, c, nil).Values); d != "" {
+			t.Errorf("both %v: -want +got\n%s", both, d)
+		}
+	}
+}
+
 // The profiles that options name are those there are.
 func TestProfilesAreKnown(t *testing.T) {
 	if len(profiles) != len(tune.Profiles) {

@@ -52,7 +52,7 @@ func backSpec(s wire.EndSpec, dev string) (b wire.EndSpec, err error) {
 	b = wire.EndSpec{EndRef: s.EndRef, Cell: s.Cell, Dev: cmp.Or(s.Dev, dev), Upper: s.Upper, Cookie: s.Cookie,
 		Addr: s.Addr}
 	c := &b.Cell
-	c.Both, c.Probe, c.CPULayout, c.TGCPULayout, c.Control, c.SteerTo, c.Path = nil, "", "", "", "", nil, ""
+	c.Both, c.Probe, c.CPULayout, c.TGCPULayout, c.SteerTo, c.Path = nil, "", "", "", nil, ""
 	// Of an end that runs on its own nobody says by which modes the other way goes.
 	c.RX, c.TX = cmp.Or(c.RX, "tcp"), cmp.Or(c.TX, "tcp")
 	for _, f := range s.Flows {

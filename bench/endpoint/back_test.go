@@ -40,8 +40,8 @@ func TestOtherWayIsJudged(t *testing.T) {
 	}
 }
 
-// The other way has the modes and CPUs of the first, no probe or control of its own, and does not
-// go back again.
+// The other way has the modes, CPUs and control of the first, no probe of its own, and does not go
+// back again.
 func TestBackSpec(t *testing.T) {
 	s := wire.EndSpec{Role: stream.RX, Addr: "127.0.0.1:5201", Dev: "eth0", MeasureCPUs: []int{1},
 		Flows: []wire.FlowSpec{{CPU: 3, Queue: new(2)}},
@@ -49,7 +49,7 @@ func TestBackSpec(t *testing.T) {
 			CPULayout: "2cpu", Touch: "verify"}}
 	b, err := backSpec(s, "")
 	if err != nil || b.Role != stream.TX || b.Mode() != "sendfile" || b.Cell.Both != nil || b.Cell.Probe != "" ||
-		b.Cell.Control != "" || b.Cell.CPULayout != "" || b.Cell.Touch != "verify" || len(b.Flows) != 1 ||
+		b.Cell.Control != plan.WrongQueue || b.Cell.CPULayout != "" || b.Cell.Touch != "verify" || len(b.Flows) != 1 ||
 		b.Flows[0].CPU != 3 || b.Flows[0].Queue != nil || b.Dev != "eth0" || Check(b) != nil && b.Flows[0].CPU < 0 {
 		t.Errorf("%+v, %v", b, err)
 	}

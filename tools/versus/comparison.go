@@ -77,7 +77,7 @@ func comparisons(t Tools, f Field) []Comparison {
 				cs = append(cs,
 					Comparison{Name: name("sendfile", layout, l), Ours: t.zcbench("tcp", "sendfile", l),
 						Theirs: t.iperf3(l, "-Z")}.of(layout, l),
-					trunc(t, layout, l))
+					trunc(t, layout, l), bidir(t, layout, l))
 			}
 		}
 	})
@@ -142,6 +142,15 @@ func trunc(t Tools, layout Layout, l Load) Comparison {
 	c.Ours, c.Theirs = t.zcbench("tcp-trunc", "sendfile", l), t.iperf3(l, "-Z")
 	c.Note = fmt.Sprintf("%s has no --skip-rx-copy (later versions have): sendfile to tcp-trunc is held against "+
 		"-Z, the fastest that it has, which still copies at the receiver", t.IperfVersion)
+	return c
+}
+
+// bidir pairs flows of both ways at once, whose figures are of the sum.
+func bidir(t Tools, layout Layout, l Load) Comparison {
+	c := Comparison{Name: name("both ways", layout, l), Ours: t.bothWays(l),
+		Theirs: t.iperf3(l, "--bidir")}.of(layout, l)
+	c.Theirs.Both, c.Note = true, "figures are of both ways together"
+	c.Throughput, c.CPU = stat.AtLeast(1, 1), stat.AtMost(1.05)
 	return c
 }
 

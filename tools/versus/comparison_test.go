@@ -29,7 +29,7 @@ func TestComparisons(t *testing.T) {
 			t.Errorf("%q does not name its layout, %s", c.Name, c.Layout)
 		}
 	}
-	if want := map[string]int{"iperf3": 2 * 2 * 2 * 4, "neper": 2 * 2 * 2 * 2,
+	if want := map[string]int{"iperf3": 2 * 2 * 2 * 5, "neper": 2 * 2 * 2 * 2,
 		"netperf": 2 * 2 * 2}; fmt.Sprint(count) != fmt.Sprint(want) {
 		t.Errorf("comparisons by rival: %v, want %v", count, want)
 	}
@@ -86,6 +86,10 @@ func TestCommandLines(t *testing.T) {
 		{tools().zcbench("tcp", "sendfile", l), "zcrecv --mode tcp --json --message-size 131072 --congestion " +
 			"cubic --cpu 1 --duration 2s --flows 2 --read-size 131072 --accept-timeout 10s --listen 10.0.0.1:5201",
 			"zcsend --mode sendfile --json --message-size 131072 --congestion cubic --cpu 0 --duration 2s " +
+				"--flows 2 10.0.0.1:5201"},
+		{tools().bothWays(l), "zcrecv --both on --mode tcp --json --message-size 131072 --congestion " +
+			"cubic --cpu 1 --duration 2s --flows 2 --read-size 131072 --accept-timeout 10s --listen 10.0.0.1:5201",
+			"zcsend --both on --mode tcp --json --message-size 131072 --congestion cubic --cpu 0 --duration 2s " +
 				"--flows 2 10.0.0.1:5201"},
 	} {
 		if got := strings.Join(tc.c.Receiver("10.0.0.1", 5201), " "); got != tc.receiver {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/zcbench/zcbench/internal/cpulist"
@@ -19,6 +20,7 @@ type Contender struct {
 	// The CPUs that the two are confined to from outside; nil: they pin their threads themselves.
 	ReceiverCPUs, SenderCPUs []int
 	Stays                    bool // the receiver does not end by itself
+	Both                     bool // its payload goes both ways, and its figures are of the sum
 }
 
 // Flow is what a tool says about its flows together, seen from the receiver.
@@ -37,6 +39,19 @@ type Load struct {
 func ofThreads(all cpulist.Flag, n int) string {
 	own := all[:min(len(all), max(n, 1))]
 	return own.String()
+}
+
+// bothWays has zcbench's ends send and receive at once, each flow with a thread for each way.
+func (t Tools) bothWays(l Load) Contender {
+	c := t.zcbench("tcp", "tcp", l)
+	c.Name, c.Both = "zcbench tcp both ways", true
+	for _, line := range []*func(string, int) []string{&c.Receiver, &c.Sender} {
+		own := *line
+		*line = func(addr string, port int) []string {
+			return slices.Insert(own(addr, port), 1, "--both", "on")
+		}
+	}
+	return c
 }
 
 // zcbench in one of its modes.

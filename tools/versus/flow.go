@@ -53,7 +53,7 @@ func (t trial) measure(ctx context.Context) (Measured, error) {
 	if err != nil {
 		return Measured{}, err
 	}
-	payload := payloadBetween(link, linkAfter)
+	payload := payloadBetween(passed(link, t.c.Both), passed(linkAfter, t.c.Both))
 	f, err := t.c.Outcome(rx.stdout.Bytes(), tx.stdout.Bytes())
 	if err == nil {
 		err = f.check(payload)

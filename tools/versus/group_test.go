@@ -12,9 +12,9 @@ func TestGrouped(t *testing.T) {
 		t.Fatalf("%d groups of %d comparisons, want 2 layouts x 2 sizes of %d", len(groups), len(outcomes), len(cs))
 	}
 	for _, g := range groups {
-		// tcp, uring, sendfile, trunc; iperf3, iperf3 -Z (for both), neper, netperf
-		if len(g.ways) != 8 {
-			t.Errorf("%s: %d ways, want 8", g.name, len(g.ways))
+		// tcp, uring, sendfile, trunc, both ways; iperf3, -Z (for two), --bidir, neper, netperf
+		if len(g.ways) != 10 {
+			t.Errorf("%s: %d ways, want 10", g.name, len(g.ways))
 		}
 	}
 	g := groups[0]

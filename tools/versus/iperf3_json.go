@@ -12,13 +12,17 @@ import (
 type iperf3Report struct {
 	Error string `json:"error"`
 	End   struct {
-		SumReceived struct {
-			Bytes   uint64  `json:"bytes"`
-			Seconds float64 `json:"seconds"`
-		} `json:"sum_received"`
-		SenderCongestion   string `json:"sender_tcp_congestion"`
-		ReceiverCongestion string `json:"receiver_tcp_congestion"`
+		SumReceived iperf3Sum `json:"sum_received"`
+		// The other way, with --bidir.
+		Reverse            iperf3Sum `json:"sum_received_bidir_reverse"`
+		SenderCongestion   string    `json:"sender_tcp_congestion"`
+		ReceiverCongestion string    `json:"receiver_tcp_congestion"`
 	} `json:"end"`
+}
+
+type iperf3Sum struct {
+	Bytes   uint64  `json:"bytes"`
+	Seconds float64 `json:"seconds"`
 }
 
 // parseIperf3 reads what an iperf3 client wrote: the server sends it what it
@@ -35,5 +39,5 @@ func parseIperf3(b []byte) (Flow, error) {
 	if s.Bytes == 0 || s.Seconds <= 0 {
 		return Flow{}, fmt.Errorf("read iperf3's JSON: end.sum_received says %d bytes in %v s", s.Bytes, s.Seconds)
 	}
-	return Flow{Bytes: s.Bytes, Seconds: s.Seconds}, nil
+	return Flow{Bytes: s.Bytes + r.End.Reverse.Bytes, Seconds: s.Seconds}, nil
 }

@@ -23,6 +23,22 @@ func TestParseIperf3(t *testing.T) {
 	}
 }
 
+// Of two ways the figure is the sum, as of zcrecv.
+func TestParseBothWays(t *testing.T) {
+	b, err := os.ReadFile("testdata/iperf3-3.12-bidir.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parseIperf3(b)
+	if err != nil || got.Bytes != 230686720+144310272 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	got, err = parseZcrecv([]byte(`{"verdict":"ok","bytes":1000,"duration_s":2,"back_bytes":500}`))
+	if want := (Flow{Bytes: 1500, Seconds: 2}); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+}
+
 func TestParseIperf3Failures(t *testing.T) {
 	refused, err := os.ReadFile("testdata/iperf3-3.12-refused.json")
 	if err != nil {

@@ -97,6 +97,7 @@ func beginRacer(ctx context.Context, t trial, of tally) (*racer, error) {
 	r.ctx, r.cancel = t.within(ctx)
 	var err error
 	if r.link, err = newLinkReader(t.pair.SUT); err == nil {
+		r.link.both = t.c.Both
 		r.from, err = r.link.read()
 	}
 	if err == nil {

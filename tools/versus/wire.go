@@ -33,6 +33,7 @@ func readLink(e veth.End) (s rtnl.Stats, err error) {
 type linkReader struct {
 	conn  *rtnl.Conn
 	index int
+	both  bool // what went out counts as what came in
 }
 
 func newLinkReader(e veth.End) (r *linkReader, err error) {
@@ -50,7 +51,7 @@ func linkReaderHere(dev string) (*linkReader, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &linkReader{conn, l.Index}, nil
+	return &linkReader{conn: conn, index: l.Index}, nil
 }
 
 func (r *linkReader) read() (rtnl.Stats, error) {
@@ -61,7 +62,15 @@ func (r *linkReader) read() (rtnl.Stats, error) {
 	if err != nil {
 		return rtnl.Stats{}, err
 	}
-	return *l.Stats, nil
+	return passed(*l.Stats, r.both), nil
+}
+
+// passed adds what went out to what came in, where a flow goes both ways.
+func passed(s rtnl.Stats, both bool) rtnl.Stats {
+	if both {
+		s.RxBytes, s.RxPackets = s.RxBytes+s.TxBytes, s.RxPackets+s.TxPackets
+	}
+	return s
 }
 
 func (r *linkReader) close() { r.conn.Close() }

@@ -15,6 +15,7 @@ type zcrecvReport struct {
 	Reason    string          `json:"reason"`
 	Bytes     uint64          `json:"bytes"`
 	DurationS float64         `json:"duration_s"`
+	BackBytes uint64          `json:"back_bytes"` // what it sent
 }
 
 // UnsupportedError says that this machine cannot run a mode.
@@ -37,5 +38,5 @@ func parseZcrecv(b []byte) (Flow, error) {
 	case r.Bytes == 0 || r.DurationS <= 0:
 		return Flow{}, fmt.Errorf("read zcrecv's JSON: %d bytes in %v s", r.Bytes, r.DurationS)
 	}
-	return Flow{Bytes: r.Bytes, Seconds: r.DurationS}, nil
+	return Flow{Bytes: r.Bytes + r.BackBytes, Seconds: r.DurationS}, nil
 }

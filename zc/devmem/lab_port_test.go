@@ -16,3 +16,11 @@ func TestLabPort(t *testing.T) {
 		labtest.PortFlows(t, devmem.Mode, true)
 	}
 }
+
+// Both ends receive into memory of a device, and send from it, at once.
+func TestLabBoth(t *testing.T) {
+	labtest.Need(t)
+	if !incapable(t) {
+		labtest.Both(t, devmem.Mode, devmem.Mode)
+	}
+}

@@ -70,8 +70,13 @@ func In[T any](ns string, f func() (T, error)) (T, error) {
 // DeviceState formats all that a receiver sets.
 func DeviceState(t *testing.T) string {
 	t.Helper()
-	s, err := In(RXNS, func() (string, error) {
-		d, err := nic.Open(RXDev)
+	return deviceState(t, RXNS, RXDev)
+}
+
+func deviceState(t *testing.T, ns, dev string) string {
+	t.Helper()
+	s, err := In(ns, func() (string, error) {
+		d, err := nic.Open(dev)
 		if err != nil {
 			return "", err
 		}

@@ -17,3 +17,6 @@ func TestLabTrips(t *testing.T) {
 		t.Run(rx, func(t *testing.T) { labtest.Trips(t, rx, rx == zcrx.Mode || rx == "devmem") })
 	}
 }
+
+// Both ends receive without a copy, and send, at once.
+func TestLabBoth(t *testing.T) { labtest.Both(t, zcrx.Mode, "uring-zc") }

@@ -4,6 +4,7 @@ package tune
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -174,7 +175,7 @@ func (s *Search) median(runs map[int]*results.Record) *float64 {
 // both returns how good two cells were in the repetitions in which both counted, one try of a
 // block.
 func (s *Search) both(a, b map[int]*results.Record) (x, y []float64) {
-	for _, rep := range sortedKeys(a) {
+	for _, rep := range slices.Sorted(maps.Keys(a)) {
 		ra, rb := a[rep], b[rep]
 		if rb == nil || ra.Try != rb.Try {
 			continue
@@ -186,14 +187,6 @@ func (s *Search) both(a, b map[int]*results.Record) (x, y []float64) {
 		}
 	}
 	return x, y
-}
-
-func sortedKeys(m map[int]*results.Record) (keys []int) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func (s *Search) pairs(a, b map[int]*results.Record) stat.Paired { return stat.Pairs(s.both(a, b)) }

@@ -152,8 +152,8 @@ func TestTuneRepeats(t *testing.T) {
 		{"", []string{"--power-idle", "5s"}},
 		{"--shared-with-ssh --trust-file", []string{"--shared-with-ssh", "--tg", "exec:docker exec x"}},
 		{"--power sut:rapl --power-idle 2s --power-guard 1s", []string{"--power", "sut:rapl"}},
-		{"--power 'command:meter#2dc7' --power-interval 2s --power-idle 2s --power-guard 1s",
-			[]string{"--power", "command:/bin/meter --password=abc", "--power-interval", "2s"}},
+		{"--power 'command=meter#093f' --power-interval 2s --power-idle 2s --power-guard 1s",
+			[]string{"--power", "command=/bin/meter --password=abc", "--power-interval", "2s"}},
 	} {
 		var f tuneFlags
 		cmd := &cobra.Command{}

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -110,7 +109,7 @@ func ContainerKilled(t *testing.T, rx string) {
 		}
 		return q.Leased && q.Provider != nic.ProviderNone
 	})
-	for _, pid := range append(childrenOf(t, cmd.Process.Pid), cmd.Process.Pid) {
+	for _, pid := range append(counter.Children(cmd.Process.Pid), cmd.Process.Pid) {
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Errorf("kill %d: %v", pid, err)
 		}
@@ -129,31 +128,6 @@ func ContainerKilled(t *testing.T, rx string) {
 	if q, err := OnDevice(func(d *nic.Device) (nic.Queue, error) { return d.Queue(3) }); err != nil || q.Leased {
 		t.Errorf("still leased, %v", err)
 	}
-}
-
-// childrenOf lists the processes that one has started.
-func childrenOf(t *testing.T, parent int) (pids []int) {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range stats {
-		b, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-			continue // it has ended
-		}
-		var pid, of int
-		var state string
-		_, after, ok := strings.Cut(string(b), ") ")
-		if _, serr := fmt.Sscan(after, &state, &of); err != nil || !ok || serr != nil {
-			t.Fatalf("%s: %v, %v", file, err, serr)
-		}
-		if _, err := fmt.Sscan(string(b), &pid); err == nil && of == parent {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // ContainerOfOthers has somebody else make the container's interface and bring it its packets, as

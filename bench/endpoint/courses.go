@@ -29,10 +29,11 @@ func (r *run) courses() (all []measure.Series) {
 				switch {
 				case i == 0 || at >= r.to.atNs:
 				case at <= r.from.atNs:
-					before = append(before, fmt.Sprintf("to %s %.3f s before it", ofCourse(&c, i), seconds(r.from.atNs-at)))
+					before = append(before, fmt.Sprintf("to %s %.3f s before it", ofCourse(&c, i),
+						seconds(r.from.atNs-at)))
 				default:
-					r.warnings = append(r.warnings, fmt.Sprintf("%s%s changed within the window, after %.3f s, from %s "+
-						"to %s: until then the NIC found no buffer at times; begin with more (--area-start), or let "+
+					r.warnings = append(r.warnings, fmt.Sprintf("%s%s changed within the window, after %.3f s, from "+
+						"%s to %s: until then the NIC found no buffer at times; begin with more (--area-start), or let "+
 						"the flow run for longer before (--ramp-up)", r.end.called(f), c.Name, seconds(at-r.from.atNs),
 						ofCourse(&c, i-1), ofCourse(&c, i)))
 				}

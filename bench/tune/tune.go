@@ -29,7 +29,8 @@ type Tuning struct {
 	Spec *matrix.Spec // what may be varied
 	Time time.Duration
 	Dir  string
-	// How is the command, and Flags are what matrix needs beside the file that repeats the confirmation.
+	// How is the command, for the file that repeats the confirmation; Flags are what matrix needs
+	// beside that file.
 	How    string
 	Flags  string
 	Begin  bench.Policy // of both experiments: where they go on, and what the user trusts

@@ -33,9 +33,9 @@ func (r *run) courses() (all []measure.Series) {
 						seconds(r.from.atNs-at)))
 				default:
 					r.warnings = append(r.warnings, fmt.Sprintf("%s%s changed within the window, after %.3f s, from "+
-						"%s to %s: until then the NIC found no buffer at times; begin with more (--area-start), or let "+
-						"the flow run for longer before (--ramp-up)", r.end.called(f), c.Name, seconds(at-r.from.atNs),
-						ofCourse(&c, i-1), ofCourse(&c, i)))
+						"%s to %s: until then the NIC found no buffer at times; begin with more (--area-start), or "+
+						"let the flow run for longer before (--ramp-up)", r.end.called(f), c.Name,
+						seconds(at-r.from.atNs), ofCourse(&c, i-1), ofCourse(&c, i)))
 				}
 			}
 			if before != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results/stat"
@@ -95,8 +96,9 @@ func (s *Search) confirmed(cells int) (window, takes time.Duration, starts int) 
 	return window.Round(time.Millisecond), whole(window), starts
 }
 
-// write writes the experiment that confirms what was found.
-func (s *Search) write(all []frozen, how string) (text string, cells []plan.Cell, err error) {
+// write writes the experiment that confirms what was found. how is the command that searched, flags
+// are what matrix needs beside the file to repeat it.
+func (s *Search) write(all []frozen, how, flags string) (text string, cells []plan.Cell, err error) {
 	text, err = s.spec.Without("name", "description", "purpose", "factors", "include", "exclude", "short", "baseline",
 		"compare", "adaptive", "replays", "repetitions", "warmup", "warmup_duration", "order", "turn", "duration",
 		"ramp_up", "seed")
@@ -116,7 +118,8 @@ func (s *Search) write(all []frozen, how string) (text string, cells []plan.Cell
 	var out strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	say("# %s: each mode at its defaults and at its best, in other starts than those by which\n"+
-		"# these settings were chosen. zcbench matrix %s repeats it.", how, BestFile)
+		"# these settings were chosen. %s repeats it.", how,
+		plaintext.Line(strings.TrimSpace("zcbench matrix "+BestFile+" "+flags)))
 	say("name: %s-best", strings.TrimSuffix(s.spec.Name, "-best"))
 	switch {
 	case turn == 0:
@@ -166,7 +169,8 @@ func (s *Search) parse(name, text string, cells []plan.Cell) (*matrix.Spec, erro
 	if !same {
 		return nil, fmt.Errorf("%s does not say the cells that were frozen", name)
 	}
-	if s.spec.SUT.HostAt == (matrix.At{}) { // flags named them
+	spec.SharedWithSSH = s.spec.SharedWithSSH // a flag may have allowed it
+	if s.spec.SUT.HostAt == (matrix.At{}) {   // flags named them
 		spec.SUT.NameHost(s.spec.SUT.Host)
 		spec.TG.NameHost(s.spec.TG.Host)
 	}

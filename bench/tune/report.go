@@ -4,6 +4,7 @@ package tune
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -218,7 +219,7 @@ func (s *Search) median(runs map[int]*results.Record) *float64 {
 // both lists the repetitions in which two cells both counted, one try of a block, at equal work
 // where the goal asks for that.
 func (s *Search) both(a, b map[int]*results.Record) (reps []int) {
-	for _, rep := range sortedKeys(a) {
+	for _, rep := range slices.Sorted(maps.Keys(a)) {
 		ra, rb := a[rep], b[rep]
 		if rb == nil || ra.Try != rb.Try {
 			continue
@@ -240,14 +241,6 @@ func (s *Search) values(a, b map[int]*results.Record) (x, y []float64) {
 		x, y = append(x, va), append(y, vb)
 	}
 	return x, y
-}
-
-func sortedKeys(m map[int]*results.Record) (keys []int) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func (s *Search) pairs(a, b map[int]*results.Record) stat.Paired { return stat.Pairs(s.values(a, b)) }

@@ -29,8 +29,10 @@ type Tuning struct {
 	Spec *matrix.Spec // what may be varied
 	Time time.Duration
 	Dir  string
-	// How is the command, for the file that repeats the confirmation.
+	// How is the command, for the file that repeats the confirmation; Flags are what matrix needs
+	// beside that file.
 	How    string
+	Flags  string
 	Begin  bench.Policy // of both experiments: where they go on, and what the user trusts
 	Resume bool
 	Note   func(format string, args ...any)
@@ -92,7 +94,7 @@ func (t *Tuning) Run(ctx context.Context) (*Report, error) {
 
 // confirm plays what was found in other starts. What is played is on disk before.
 func (t *Tuning) confirm(ctx context.Context, s *Search, all []frozen) (*Report, error) {
-	text, cells, err := s.write(all, t.How)
+	text, cells, err := s.write(all, t.How, t.Flags)
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,7 @@ func TestFindsWhatIsBestTogether(t *testing.T) {
 			t.Errorf("%s: the best is %q", f.Name, got)
 		}
 	}
-	text, cells, err := s.write(all, "zcbench tune")
+	text, cells, err := s.write(all, "zcbench tune", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,8 +244,11 @@ func TestFindsWhatIsBestTogether(t *testing.T) {
 			t.Errorf("%s: %+v, want 1.06", m.Mode, m.Gain)
 		}
 	}
+	found := w.found()
+	found.Driver.Name = "virtio_net"
+	_, untold := rings(found, nil)
 	r.Cannot = []Cannot{{"zcrx/tcp", "", "this kernel has no ring", "Linux 6.15"},
-		{"tcp/tcp", "rx_ring", "eth1 does not tell", ""}, {"uring/tcp", "rx_ring", "eth1 does not tell", ""}}
+		{"tcp/tcp", "rx_ring", untold, ""}, {"uring/tcp", "rx_ring", untold, ""}}
 	var b bytes.Buffer
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
@@ -410,13 +413,30 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// What a flag allowed holds for the confirmation, too, and the file says with which flags matrix
+// repeats it.
+func TestConfirmsWithFlags(t *testing.T) {
+	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
+	(&world{truth: together}).play(t, s, 10_000, nil)
+	s.spec.SharedWithSSH = true
+	text, cells, err := s.write(s.freeze(), "zcbench tune", "--power 'a\nseed: 9'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := s.parse("best.yaml", text, cells)
+	if err != nil || !spec.SharedWithSSH || spec.Seed == 9 ||
+		!strings.Contains(text, "\n# these settings were chosen. zcbench matrix best.yaml --power 'a seed: 9' repeats") {
+		t.Errorf("%v, %+v\n%s", err, spec, text)
+	}
+}
+
 // Where nothing differs, no setting is told to be better.
 func TestFlat(t *testing.T) {
 	w := &world{truth: func(*plan.Cell) float64 { return 20 }}
 	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
 	w.play(t, s, 10_000, nil)
 	all := s.freeze()
-	text, cells, err := s.write(all, "zcbench tune")
+	text, cells, err := s.write(all, "zcbench tune", "")
 	if err != nil {
 		t.Fatal(err)
 	}

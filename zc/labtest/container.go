@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
@@ -133,7 +133,7 @@ func ContainerKilled(t *testing.T, rx string) {
 		}
 		return q.Leased && q.Provider != nic.ProviderNone
 	})
-	for _, pid := range append(childrenOf(t, cmd.Process.Pid), cmd.Process.Pid) {
+	for _, pid := range append(counter.Children(cmd.Process.Pid), cmd.Process.Pid) {
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Errorf("kill %d: %v", pid, err)
 		}
@@ -206,31 +206,6 @@ func ContainerRoutes(t *testing.T, rx string) {
 	if err != nil {
 		t.Error(err)
 	}
-}
-
-// childrenOf lists the processes that one has started.
-func childrenOf(t *testing.T, parent int) (pids []int) {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range stats {
-		b, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-			continue // it has ended
-		}
-		var pid, of int
-		var state string
-		_, after, ok := strings.Cut(string(b), ") ")
-		if _, serr := fmt.Sscan(after, &state, &of); err != nil || !ok || serr != nil {
-			t.Fatalf("%s: %v, %v", file, err, serr)
-		}
-		if _, err := fmt.Sscan(string(b), &pid); err == nil && of == parent {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // ContainerOfOthers has somebody else make the container's interface and bring it its packets, as

@@ -381,6 +381,7 @@ func TestAtEqualWork(t *testing.T) {
 // What others put into the folder of the results does not say what is read and where is written,
 // and a file of the user's is not replaced.
 func TestGuardsItsFolder(t *testing.T) {
+	kind.Kernel(t)
 	spec, err := matrix.Parse("file.yaml", []byte(sizes))
 	if err != nil {
 		t.Fatal(err)

@@ -160,7 +160,8 @@ func TestDialToldToWait(t *testing.T) {
 		}
 	}()
 	await.Return(t, "Dial does not wait for ever", func() {
-		_, _, err = stream.Dial(await.Ending(t, time.Minute), l.Addr().String(), helloOf(stream.Cookie{}), sock.Options{})
+		_, _, err = stream.Dial(await.Ending(t, time.Minute), l.Addr().String(), helloOf(stream.Cookie{}),
+			sock.Options{})
 	})
 	if err == nil || !strings.Contains(err.Error(), `begins with "ZCP1"`) {
 		t.Errorf("%v", err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -84,8 +85,13 @@ func (e *Experiment) PlayAsked(ctx context.Context, a Asker) (err error) {
 	return s.asked(ctx, a, made)
 }
 
-// LookAround tells f what the hosts are like, and changes nothing there.
-func (e *Experiment) LookAround(ctx context.Context, f func(*Found) error) (err error) {
+// LookAround tells f what the hosts are like, and changes nothing there. Where a program of the
+// file's would have to run for that which nobody has read yet, it only writes which.
+func (e *Experiment) LookAround(ctx context.Context, w io.Writer, f func(*Found) error) (err error) {
+	if err := e.Spec.UntrustedHost(); err != nil && !e.TrustFile {
+		preview{spec: e.Spec}.programs(w)
+		return &inputError{err}
+	}
 	st, err := e.look(ctx)
 	if err != nil {
 		return err
@@ -101,7 +107,7 @@ func (e *Experiment) LookAround(ctx context.Context, f func(*Found) error) (err 
 // openAsked opens the journal, and returns the records that it has of each repetition.
 func (e *Experiment) openAsked(s *Session, p *prepared) (made map[int][]results.Record, err error) {
 	if e.Begin == fresh {
-		if s.Journal, err = results.Create(e.Dir, p.head); err != nil {
+		if s.Journal, err = results.CreateBelow(e.Dir, e.Below, p.head); err != nil {
 			return nil, &FolderError{err}
 		}
 		return map[int][]results.Record{}, nil

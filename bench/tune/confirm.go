@@ -156,6 +156,20 @@ func (s *Search) write(all []frozen, how, flags string) (text string, cells []pl
 	return out.String(), cells, nil
 }
 
+// writable reports whether an experiment can be written from the user's, before there is anything
+// to confirm.
+func (s *Search) writable() error {
+	var all []frozen
+	for _, e := range s.entries {
+		all = append(all, frozen{entry: e, base: e.Base, best: e.Base})
+	}
+	text, cells, err := s.write(all, "")
+	if err == nil {
+		_, err = s.parse(BestFile, text, cells)
+	}
+	return err
+}
+
 // parse reads the experiment that was written, and holds it to what was frozen.
 func (s *Search) parse(name, text string, cells []plan.Cell) (*matrix.Spec, error) {
 	spec, err := matrix.Parse(name, []byte(text))

@@ -59,6 +59,9 @@ func (t *Tuning) prepare() (*Search, *matrix.Spec, error) {
 		spec.WarmupDuration = spec.Duration / 2
 	}
 	s.plan = &spec
+	if err := s.writable(); err != nil {
+		return nil, nil, &InputError{err}
+	}
 	return s, &spec, nil
 }
 
@@ -68,12 +71,19 @@ func (t *Tuning) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.Resume {
-		if err := results.Vacant(t.Dir); err != nil {
+	if t.Resume {
+		in, err := results.OpenFolderBelow(t.Dir, SearchDir)
+		if err != nil {
+			return nil, err
+		}
+		in.Close()
+	} else {
+		if err := results.VacantBelow(t.Dir, "", BestFile, ReportFile); err != nil {
 			return nil, &bench.FolderError{Err: err}
 		}
 	}
-	e := t.New(spec, filepath.Join(t.Dir, SearchDir), true)
+	e := t.New(spec, t.Dir, true)
+	e.Below = SearchDir
 	e.Policy = t.Begin
 	if t.Resume {
 		e.Begin = bench.Resume
@@ -139,7 +149,7 @@ func (t *Tuning) confirm(ctx context.Context, s *Search, all []frozen) (*Report,
 // keep writes the experiment that confirms. One that is there already is to be the same: the search
 // goes the same way again.
 func (t *Tuning) keep(text string) error {
-	was, err := os.ReadFile(filepath.Join(t.Dir, BestFile))
+	was, err := t.read(BestFile, len(text)+1)
 	switch {
 	case err == nil && t.Resume && !bytes.Equal(was, []byte(text)):
 		return fmt.Errorf("%s was written when the search ended, and is not what its journal leads to now: start over "+
@@ -150,6 +160,21 @@ func (t *Tuning) keep(text string) error {
 		return err
 	}
 	return t.write(BestFile, writeText(text))
+}
+
+// read reads a file of the results folder, but no more than so many bytes.
+func (t *Tuning) read(name string, most int) ([]byte, error) {
+	in, err := results.OpenFolder(t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	f, err := in.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(most)))
 }
 
 // write writes a file of the results folder.
@@ -170,7 +195,7 @@ func (t *Tuning) DryRun(ctx context.Context, w io.Writer) error {
 	}
 	e := t.New(spec, "", true)
 	e.Policy = t.Begin
-	return e.LookAround(ctx, func(h *bench.Found) error {
+	return e.LookAround(ctx, w, func(h *bench.Found) error {
 		if err := s.Begin(h); err != nil {
 			return err
 		}

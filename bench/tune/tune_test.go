@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/driver"
@@ -25,6 +26,7 @@ import (
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 const _ = kind.Pure
@@ -547,6 +549,104 @@ func TestAtEqualWork(t *testing.T) {
 		if !slices.ContainsFunc(f.Cannot, func(c Cannot) bool { return strings.Contains(c.Reason, "pace") }) {
 			t.Errorf("%+v", f.Cannot)
 		}
+	}
+}
+
+// What others put into the folder of the results does not say what is read and where is written,
+// and a file of the user's is not replaced.
+func TestGuardsItsFolder(t *testing.T) {
+	kind.Kernel(t)
+	spec, err := matrix.Parse("file.yaml", []byte(sizes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.TakeTurns()
+	goal, _ := GoalOf("throughput")
+	const text = "name: x\n"
+	for _, x := range []struct {
+		name   string
+		put    func(dir string) error
+		resume bool
+		err    string // of the search
+		keeps  string // what keeping best.yaml says
+	}{
+		{"a linked search", func(dir string) error { return os.Symlink(t.TempDir(), dir+"/search") }, false,
+			"search is a symbolic link", ""},
+		{"one that goes on", func(dir string) error { return os.Symlink(t.TempDir(), dir+"/search") }, true,
+			"search is a symbolic link", ""},
+		{"a file of the user's", func(dir string) error { return os.WriteFile(dir+"/best.yaml", nil, 0o644) }, false,
+			"best.yaml; choose another folder", ""},
+		{"a pipe", func(dir string) error { return unix.Mkfifo(dir+"/best.yaml", 0o644) }, true, "",
+			"is not a regular file"},
+		{"a link", func(dir string) error { return os.Symlink("/dev/zero", dir+"/best.yaml") }, true, "",
+			"is a symbolic link"},
+		{"a long file", func(dir string) error {
+			return errors.Join(os.WriteFile(dir+"/best.yaml", nil, 0o644), os.Truncate(dir+"/best.yaml", 1<<40))
+		}, true, "", "start over"},
+		{"the same", func(dir string) error { return os.WriteFile(dir+"/best.yaml", []byte(text), 0o644) }, true, "",
+			""},
+	} {
+		tuning := &Tuning{Goal: goal, Spec: spec, Time: time.Minute, Dir: t.TempDir(), Resume: x.resume,
+			New: func(s *matrix.Spec, dir string, _ bool) *bench.Experiment {
+				return &bench.Experiment{Spec: s, Dir: dir}
+			}}
+		if err := x.put(tuning.Dir); err != nil {
+			t.Fatal(err)
+		}
+		if x.err != "" {
+			if _, err := tuning.Run(t.Context()); err == nil || !strings.Contains(err.Error(), x.err) {
+				t.Errorf("%s: %v", x.name, err)
+			}
+			continue
+		}
+		await.Return(t, x.name, func() { err = tuning.keep(text) })
+		if x.keeps == "" && err != nil || x.keeps != "" && (err == nil || !strings.Contains(err.Error(), x.keeps)) {
+			t.Errorf("%s: %v", x.name, err)
+		}
+	}
+}
+
+// A file from which no confirmation can be written is told at once, not when the search is done.
+func TestFileThatCannotBeConfirmed(t *testing.T) {
+	goal, _ := GoalOf("throughput")
+	for _, x := range []struct{ name, file, err string }{
+		{"in braces", "{name: x, factors: {rx: [tcp, uring], tx: [tcp], read: [64K, 1M]}}\n",
+			"file.yaml:1:2: a key of the experiment that does not begin its line"},
+		{"indented", "  name: x\n  factors: {rx: [tcp, uring], tx: [tcp], read: [64K, 1M]}\n",
+			"file.yaml:1:3: a key of the experiment that does not begin its line"},
+		{"quoted", "---\n\"name\": x\n'factors': {rx: [tcp, uring], tx: [tcp], read: [64K, 1M]}\n\"seed\": 3\n", ""},
+		{"a mark before it", "\ufeff# x\nname: x\nfactors: {rx: [tcp, uring], tx: [tcp], read: [64K, 1M]}\n", ""},
+	} {
+		spec, err := matrix.Parse("file.yaml", []byte(x.file))
+		if err != nil {
+			t.Fatalf("%s: %v", x.name, err)
+		}
+		spec.TakeTurns()
+		_, _, err = (&Tuning{Goal: goal, Spec: spec, Time: time.Minute}).prepare()
+		in := (*InputError)(nil)
+		if errors.As(err, &in) != (x.err != "") || (err == nil) != (x.err == "") ||
+			err != nil && !strings.Contains(err.Error(), x.err) {
+			t.Errorf("%s: %v", x.name, err)
+		}
+	}
+}
+
+// The dry run of a file whose host a program leads to says which, and that it must be allowed.
+func TestDryRunOfAFilesHost(t *testing.T) {
+	spec, err := matrix.Parse("file.yaml", []byte(strings.Replace(sizes, "netns:b", "exec:/opt/reach tg", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	goal, _ := GoalOf("throughput")
+	var b bytes.Buffer
+	err = (&Tuning{Goal: goal, Spec: spec, Time: time.Minute, New: func(s *matrix.Spec, dir string,
+		_ bool) *bench.Experiment {
+		return &bench.Experiment{Spec: s, Dir: dir}
+	}}).DryRun(t.Context(), &b)
+	in := (interface{ WrongInput() bool })(nil)
+	if !errors.As(err, &in) || !in.WrongInput() || !strings.Contains(err.Error(), "--trust-file") ||
+		!strings.Contains(b.String(), "TG: /opt/reach tg") {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 

@@ -271,6 +271,8 @@ func TestMBM(t *testing.T) {
 		{"an error", "zen4", map[string]string{root + "mon_data/mon_L3_00/mbm_local_bytes": "Error"}, "",
 			`"Error" is no count`, 0},
 		{"no domain", "zen4", map[string]string{root + "mon_data": ""}, "", "has no mbm_total_bytes", 0},
+		{"no domain of one group", "icelake-sp", map[string]string{flow + "cpus_list": "2-4",
+			root + "web/cpus_list": "", root + "web/mon_data": ""}, "", "web has no mbm_total_bytes", 0},
 		{"allocation alone", "zen4", map[string]string{root + "info/L3_MON": ""}, "", "counts no memory bandwidth", 0},
 		{"occupancy alone", "zen4", map[string]string{root + "info/L3_MON/mon_features": "llc_occupancy"}, "",
 			"does not count mbm_total_bytes", 0},
@@ -298,6 +300,12 @@ func TestMBM(t *testing.T) {
 				x.of, x.missing)
 		}
 		m.Close()
+		fds, _ := filepath.Glob("/proc/self/fd/*")
+		for _, fd := range fds {
+			if to, _ := os.Readlink(fd); strings.HasPrefix(to, fs.sys) {
+				t.Errorf("%s: %s stays open", x.name, to)
+			}
+		}
 	}
 	var none *MBM
 	if c, err := none.Read(); c != nil || err != nil {

@@ -25,6 +25,11 @@ func init() {
 // ringProcess is a process that has a ring of a queue. It runs on its first thread, and ends when
 // the receiver's process does, which sees to that.
 func ringProcess() int {
+	// The kernel forgets it in an exec that gains capabilities by the program's file. A receiver's
+	// process that has gone already has closed its socket.
+	if unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0) != nil {
+		return 2
+	}
 	var r *Receiver
 	for {
 		var w words

@@ -72,6 +72,12 @@ func (p *placedLease) make(write func(placeNote) error) error {
 	if err == nil || unwritten != nil {
 		return err
 	}
+	return noLease(err)
+}
+
+// noLease says whether a refused lease is a feature that the kernel or the driver has not, or
+// something on the host that is in the way.
+func noLease(err error) error {
 	u := &fault.Unsupported{Mode: "lease_queue", Op: fault.Reason(err), How: fault.Fix(err)}
 	if e := (*fault.Error)(nil); errors.As(err, &e) && e.Err != nil {
 		if u.Op, u.Err = e.Op, e.Err; e.Ack != "" {

@@ -212,9 +212,6 @@ func (c *Cell) Connects() bool {
 	return err == nil && m.Has(stream.Connects)
 }
 
-// BothWays reports whether each end of the cell sends and receives at once.
-func (c *Cell) BothWays() bool { return c.Both != nil && *c.Both }
-
 // Mode returns the name of the mode of an end: "" if the cell has none for it.
 func (c *Cell) Mode(role stream.Role) string {
 	if role == stream.RX {

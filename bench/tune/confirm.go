@@ -163,7 +163,7 @@ func (s *Search) writable() error {
 	for _, e := range s.entries {
 		all = append(all, frozen{entry: e, base: e.Base, best: e.Base})
 	}
-	text, cells, err := s.write(all, "")
+	text, cells, err := s.write(all, "", "")
 	if err == nil {
 		_, err = s.parse(BestFile, text, cells)
 	}

@@ -272,7 +272,7 @@ func (w *world) confirm(spec *matrix.Spec, from int) (recs []results.Record) {
 func frozenOf(t *testing.T, s *Search) ([]frozen, *matrix.Spec) {
 	t.Helper()
 	all := s.freeze()
-	text, cells, err := s.write(all, "zcbench tune")
+	text, cells, err := s.write(all, "zcbench tune", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
@@ -55,6 +56,7 @@ func TestLabGrows(t *testing.T) {
 // What a ring that joined lacks to copy to, the first ring gives the NIC, also while its own flows
 // are silent; and the ring says how much there is then.
 func TestLabRingsGrow(t *testing.T) {
+	long.Test(t)
 	needsShare(t)
 	if f := uring.Probe().ZcrxAddArea; !f.Supported {
 		t.Skipf("%s: %s; %s", f.Name, f.Reason, f.Fix)

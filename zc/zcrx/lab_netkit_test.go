@@ -5,6 +5,7 @@ package zcrx_test
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
@@ -13,12 +14,19 @@ import (
 func TestLabContainer(t *testing.T) { labtest.Container(t, zcrx.Mode) }
 
 func TestLabContainerRings(t *testing.T) {
+	long.Test(t)
 	needsShare(t)
 	labtest.ContainerRings(t)
 }
 
 func TestLabContainerKilled(t *testing.T) { labtest.ContainerKilled(t, zcrx.Mode) }
 
-func TestLabContainerOfOthers(t *testing.T) { labtest.ContainerOfOthers(t, zcrx.Mode) }
+func TestLabContainerOfOthers(t *testing.T) {
+	long.Test(t)
+	labtest.ContainerOfOthers(t, zcrx.Mode)
+}
 
-func TestLabContainerRoutes(t *testing.T) { labtest.ContainerRoutes(t, zcrx.Mode) }
+func TestLabContainerRoutes(t *testing.T) {
+	long.Test(t)
+	labtest.ContainerRoutes(t, zcrx.Mode)
+}

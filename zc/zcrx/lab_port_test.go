@@ -5,6 +5,7 @@ package zcrx_test
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
@@ -13,7 +14,10 @@ import (
 func TestLabPort(t *testing.T) { labtest.PortFlows(t, zcrx.Mode, true) }
 
 // So it is with a mode that takes no queue over.
-func TestLabPortOfTCP(t *testing.T) { labtest.PortFlows(t, "tcp", false) }
+func TestLabPortOfTCP(t *testing.T) {
+	long.Test(t)
+	labtest.PortFlows(t, "tcp", false)
+}
 
 // The queues of a context are the port's alone.
 func TestLabPortTable(t *testing.T) { labtest.PortTable(t) }

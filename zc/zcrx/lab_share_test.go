@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
@@ -94,6 +95,7 @@ func TestLabRingsWrongQueue(t *testing.T) {
 
 // A ring that does not hand back starves its fellow, which says who holds the buffers.
 func TestLabRingsStarve(t *testing.T) {
+	long.Test(t)
 	needsShare(t)
 	both(t, func(t *testing.T, share *stream.Rings) {
 		all := rings(64)
@@ -131,6 +133,7 @@ func flowingRings(t *testing.T) {
 
 // kill -9 of a receiver: the rings in other processes go with it, and the queue is free.
 func TestLabRingsKilled(t *testing.T) {
+	long.Test(t)
 	needsShare(t)
 	labtest.KilledAs(t, "TestKilledReceiver", killEnv+"="+killRings, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20,
 		Open: labtest.Opener(zcrx.New)})

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/ends"
@@ -83,8 +85,13 @@ func (e *Experiment) PlayAsked(ctx context.Context, a Asker) (err error) {
 	return s.asked(ctx, a, made)
 }
 
-// LookAround tells f what the hosts are like, and changes nothing there.
-func (e *Experiment) LookAround(ctx context.Context, f func(*Found) error) (err error) {
+// LookAround tells f what the hosts are like, and changes nothing there. Where a program of the
+// file's would have to run for that which nobody has read yet, it only writes which.
+func (e *Experiment) LookAround(ctx context.Context, w io.Writer, f func(*Found) error) (err error) {
+	if err := e.Spec.UntrustedHost(); err != nil && !e.TrustFile {
+		preview{spec: e.Spec}.programs(w)
+		return &inputError{err}
+	}
 	st, err := e.look(ctx)
 	if err != nil {
 		return err
@@ -100,7 +107,7 @@ func (e *Experiment) LookAround(ctx context.Context, f func(*Found) error) (err 
 // openAsked opens the journal, and returns the records that it has of each repetition.
 func (e *Experiment) openAsked(s *Session, p *prepared) (made map[int][]results.Record, err error) {
 	if e.Begin == fresh {
-		if s.Journal, err = results.Create(e.Dir, p.head); err != nil {
+		if s.Journal, err = results.CreateBelow(e.Dir, e.Below, p.head); err != nil {
 			return nil, &FolderError{err}
 		}
 		return map[int][]results.Record{}, nil
@@ -125,6 +132,10 @@ func (s *Session) asked(ctx context.Context, a Asker, made map[int][]results.Rec
 		if err != nil || len(runs) == 0 {
 			return err
 		}
+		if other := another(made[runs[0].Rep], runs); other != nil {
+			return fmt.Errorf("%w: start %d was of %s, and is now of %s", ErrChanged, runs[0].Rep+1, other.Cell.ID,
+				runs[0].Cell.ID)
+		}
 		recs := whole(made[runs[0].Rep], runs)
 		for left := runs; recs == nil && len(left) > 0; {
 			if err := context.Cause(ctx); err != nil {
@@ -147,6 +158,18 @@ func (s *Session) asked(ctx context.Context, a Asker, made map[int][]results.Rec
 			return err
 		}
 	}
+}
+
+// another finds a record that is of none of a start's runs: what was found on the hosts, by which
+// settings are chosen, is not what it was. Nil: there is none.
+func another(recs []results.Record, runs []matrix.Run) *results.Record {
+	for i := range recs {
+		k := recs[i].Cell.Key()
+		if !slices.ContainsFunc(runs, func(r matrix.Run) bool { return r.Cell.Key() == k }) {
+			return &recs[i]
+		}
+	}
+	return nil
 }
 
 // whole returns the last record of each run of a start; nil: one of them is missing, because the

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -67,6 +68,33 @@ func TestContainerSettings(t *testing.T) {
 	rx, tx := o.end(cell, stream.RX, "10.0.0.1:0"), o.end(cell, stream.TX, "10.0.0.1:1")
 	if rx.Inside == nil || rx.Inside.Netns != c.netns || rx.Cell.Queue == nil || *rx.Cell.Queue != 3 || tx.Inside != nil {
 		t.Errorf("%+v, %+v", rx.Inside, tx.Inside)
+	}
+}
+
+// Several flows have the leased queue, whichever it is. In turns a mode that takes no memory comes
+// by another one, and both keep the same queues free of others.
+func TestContainerQueues(t *testing.T) {
+	for lease, beside := range map[int]int{7: 6, 3: 7} {
+		cells := turning("zcrx", "tcp")
+		for i := range cells {
+			cells[i].Flows, cells[i].Queues, cells[i].LeaseQueue = 4, 1, fmt.Sprint("eth0:", lease)
+		}
+		o := Options{SUTDev: "eth0"}
+		o.rxQueues[index(stream.RX)] = upTo(8)
+		if parts := o.fitQueues(cells); len(parts) != 1 {
+			t.Errorf("lease %d: %+v", lease, parts)
+		}
+		share := shareQueues(cells)
+		for i, want := range []int{lease, beside} {
+			o.beside = nil
+			if got, err := o.flowQueues(cells[i]); err != nil || !slices.Equal(got, slices.Repeat([]int{lease}, 4)) {
+				t.Errorf("lease %d, %s alone: %v, %v", lease, cells[i].RX, got, err)
+			}
+			o.beside = share[i]
+			if got, err := o.flowQueues(cells[i]); err != nil || !slices.Equal(got, slices.Repeat([]int{want}, 4)) {
+				t.Errorf("lease %d, %s in turns: %v, %v, want %d", lease, cells[i].RX, got, err, want)
+			}
+		}
 	}
 }
 

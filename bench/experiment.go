@@ -20,6 +20,7 @@ import (
 type Experiment struct {
 	Spec        *matrix.Spec
 	Dir         string // for the results; "": no journal is kept
+	Below       string // a folder of Dir that has the journal, and is no link; "": Dir itself
 	ToolVersion string
 	Progress    Progress
 	Policy
@@ -116,7 +117,7 @@ func (e *Experiment) vacant() error {
 	if e.Dir == "" || e.Begin != fresh {
 		return nil
 	}
-	if err := results.Vacant(e.Dir); err != nil {
+	if err := results.VacantBelow(e.Dir, e.Below); err != nil {
 		return &FolderError{err}
 	}
 	return nil
@@ -285,7 +286,7 @@ func (e *Experiment) openJournal(s *Session, p *prepared, plan []matrix.Run) (le
 	if e.Dir == "" {
 		return plan, nil
 	}
-	if s.Journal, err = results.Create(e.Dir, p.head); err != nil {
+	if s.Journal, err = results.CreateBelow(e.Dir, e.Below, p.head); err != nil {
 		return nil, &FolderError{err}
 	}
 	return plan, nil

@@ -25,6 +25,7 @@ func (o *Options) flowQueues(c plan.Cell) ([]int, error) {
 	if n == 0 {
 		return nil, nil
 	}
+	first, alone := c.FirstQueue()
 	has := o.rxQueues[index(stream.RX)]
 	switch set := c.Over(o.SUTSettings.Host); {
 	case set.Channels > 0:
@@ -36,7 +37,7 @@ func (o *Options) flowQueues(c plan.Cell) ([]int, error) {
 		return o.from(c), nil
 	}
 	if q := o.beside; q != nil {
-		all, err := nicqueue.Among(c.RX, o.SUTDev, has, c.Queue, q.All, q.All)
+		all, err := nicqueue.Among(c.RX, o.SUTDev, has, first, alone, q.All, q.All)
 		if err != nil { // the group will be split
 			return nil, nil
 		}
@@ -45,7 +46,7 @@ func (o *Options) flowQueues(c plan.Cell) ([]int, error) {
 	if c.NFlows() == 1 && c.Queues == 0 && !c.ByPort() { // which its path chooses by itself
 		return o.ofOne(c, has)
 	}
-	return nicqueue.Among(c.RX, o.SUTDev, has, c.Queue, n, c.NFlows())
+	return nicqueue.Among(c.RX, o.SUTDev, has, first, alone, n, c.NFlows())
 }
 
 // ofOne chooses the queue of a single flow, by the same rules as its path: the one that is named,
@@ -83,11 +84,12 @@ func inTurn(queues []int, flows int) (ids []int) {
 
 // from numbers the flows' queues from the one that was named.
 func (o *Options) from(c plan.Cell) (ids []int) {
-	if c.Queue == nil {
+	first, alone := c.FirstQueue()
+	if first == nil || alone && c.NQueues() > 1 { // it depends on how many there are
 		return nil
 	}
 	for n := range c.NFlows() {
-		ids = append(ids, *c.Queue+n%c.NQueues())
+		ids = append(ids, *first+n%c.NQueues())
 	}
 	return ids
 }

@@ -47,7 +47,7 @@ func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matri
 
 // reopen opens the journal of an experiment that goes on, unless it is of something else.
 func (e *Experiment) reopen(p *prepared) (*results.Writer, results.Journal, error) {
-	w, j, torn, err := results.Resume(e.Dir)
+	w, j, torn, err := results.ResumeBelow(e.Dir, e.Below)
 	if err != nil {
 		return nil, j, err
 	}

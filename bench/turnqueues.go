@@ -91,7 +91,7 @@ func (o *Options) fitQueues(cells []plan.Cell) []openTogether {
 			return true
 		}
 		from := len(has) - q.All
-		if first := cells[0].Queue; first != nil {
+		if first, alone := cells[0].FirstQueue(); first != nil && !alone {
 			from = *first
 		}
 		return q.All < len(has) && from >= 0 && from+q.All <= len(has)

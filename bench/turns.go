@@ -297,7 +297,8 @@ func (r *Runner) flowTogether(ctx context.Context, all []starting, recs []result
 	r.drains[group] = t.drainNext(open)
 	for i := range all {
 		if all[i].opened {
-			recs[i].Turns = &results.Turns{TurnNs: r.Opt.Turn.Nanoseconds(), Turns: t.turns, Cells: len(open)}
+			recs[i].Turns = &results.Turns{TurnNs: r.Opt.Turn.Nanoseconds(), Turns: t.turns, Cells: len(open),
+				WindowNs: (t.to - t.from).Nanoseconds()}
 		}
 	}
 }

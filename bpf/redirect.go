@@ -4,6 +4,7 @@ package bpf
 
 import (
 	"errors"
+	"net/netip"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -17,13 +18,18 @@ type Redirection struct{ set *set }
 // thread's network namespace, that of the NIC.
 type RedirectOptions struct {
 	NIC     int
-	Primary int    // the end of the pair that is beside the NIC
-	Port    uint16 // of the container, for TCP
+	Primary int            // the end of the pair that is beside the NIC
+	At      netip.AddrPort // where the container listens, for TCP
+}
+
+func (o RedirectOptions) vars() map[string]any {
+	return map[string]any{"nic": uint32(o.NIC), "primary": uint32(o.Primary), "port": o.At.Port(),
+		"addr": o.At.Addr().As16()}
 }
 
 // OpenRedirection begins to pass packets.
 func OpenRedirection(o RedirectOptions) (*Redirection, error) {
-	s, err := newSet(loadRedirect, map[string]any{"nic": uint32(o.NIC), "primary": uint32(o.Primary), "port": o.Port})
+	s, err := newSet(loadRedirect, o.vars())
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 const (
 	redirectProgFromContainer = "from_container"
 	redirectProgToContainer   = "to_container"
+	redirectVarAddr           = "addr"
 	redirectVarNic            = "nic"
 	redirectVarPort           = "port"
 	redirectVarPrimary        = "primary"
@@ -79,6 +80,7 @@ type redirectMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type redirectVariableSpecs struct {
+	Addr    *ebpf.VariableSpec `ebpf:"addr"`
 	Nic     *ebpf.VariableSpec `ebpf:"nic"`
 	Port    *ebpf.VariableSpec `ebpf:"port"`
 	Primary *ebpf.VariableSpec `ebpf:"primary"`
@@ -114,6 +116,7 @@ func (m *redirectMaps) Close() error {
 //
 // It can be passed to loadRedirectObjects or ebpf.CollectionSpec.LoadAndAssign.
 type redirectVariables struct {
+	Addr    *ebpf.Variable `ebpf:"addr"`
 	Nic     *ebpf.Variable `ebpf:"nic"`
 	Port    *ebpf.Variable `ebpf:"port"`
 	Primary *ebpf.Variable `ebpf:"primary"`

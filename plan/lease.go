@@ -61,6 +61,17 @@ func (c *Cell) OnLease() {
 	}
 }
 
+// FirstQueue is the queue with which begin those that flows are spread over: the one that is named,
+// or the leased one; nil: any will do. alone: the others need not come after it. A mode that takes
+// no memory in a container may have others than the leased one.
+func (c *Cell) FirstQueue() (first *int, alone bool) {
+	l := c.Lease()
+	if l == nil {
+		return c.Queue, false
+	}
+	return &l.Queue, true
+}
+
 // leaseFits refuses queues beside the leased one.
 func leaseFits(c *Cell, _ []stream.Mode) error {
 	l := c.Lease()
@@ -71,6 +82,12 @@ func leaseFits(c *Cell, _ []stream.Mode) error {
 	case slices.Contains(c.Probes(), "drops"):
 		return c.refuse("probe", errors.New("drops are told of one network namespace, and with lease_queue the "+
 			"flow is in two"))
+	case c.Connects():
+		return c.refuse("lease_queue", errors.New("only packets to the flows' port are redirected into the container, "+
+			"and requests that connect have ports of their own: use tx rr"))
+	case c.BothWays():
+		return c.refuse("both", errors.New("with lease_queue only what the container receives is its own: leave "+
+			"one out"))
 	case c.TakesQueues() && c.NQueues() > 1:
 		return c.refuse("lease_queue", fmt.Errorf("it is one queue, and %d flows have %d: queues: 1 (--queues 1) puts "+
 			"all on it", c.NFlows(), c.NQueues()))

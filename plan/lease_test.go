@@ -47,6 +47,8 @@ func TestLeaseFits(t *testing.T) {
 		"flows":         {Cell{RX: "devmem", Flows: 4}, "it is one queue, and 4 flows have 4"},
 		"flows of tcp":  {Cell{RX: "tcp", Flows: 4}, ""},
 		"drops":         {Cell{RX: "tcp", Probe: "drops"}, "drops are told of one network namespace"},
+		"connections":   {Cell{RX: "tcp", TX: "crr"}, "requests that connect have ports of their own"},
+		"both ways":     {Cell{RX: "tcp", Both: new(true)}, "only what the container receives"},
 		"datagrams":     {Cell{RX: "udp", TX: "udp"}, "it applies to"},
 	} {
 		x.c.LeaseQueue = "eth0:3"

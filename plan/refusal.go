@@ -181,13 +181,24 @@ func queuesHaveFlows(c *Cell, _ []stream.Mode) error {
 		"use more flows, or fewer queues", c.NFlows()))
 }
 
-// steersOneWay refuses to steer one of the flows that a rule has for all of them.
+// steersOneWay refuses to steer one of the flows that a rule has for all of them, to spread the
+// flows of a queue over its rings, of which the hash says nothing, and a context over queues of
+// which a container has one.
 func steersOneWay(c *Cell, _ []stream.Mode) error {
-	if !c.ByPort() || c.SteerTo == nil {
-		return nil
+	switch {
+	case !c.ByPort():
+	case c.SteerTo != nil:
+		return c.refuse("steer_queue", errors.New("one rule steers all flows of the port (steer: port): use control: "+
+			WrongQueue+", which has the RSS context lead elsewhere, or leave it out"))
+	case c.NRings() > 1 && c.takesQueues():
+		return c.refuse("queue_rings", errors.New("one rule steers all flows of the port (steer: port), and their "+
+			"hash says by which queue each comes, not to which of its rings: use steer: flow, or one ring for each "+
+			"queue"))
+	case c.LeaseQueue != "":
+		return c.refuse("lease_queue", errors.New("one rule steers all flows of the port into an RSS context over the "+
+			"NIC's queues (steer: port), and the container has one of them: use steer: flow"))
 	}
-	return c.refuse("steer_queue", errors.New("one rule steers all flows of the port (steer: port): use control: "+
-		WrongQueue+", which has the RSS context lead elsewhere, or leave it out"))
+	return nil
 }
 
 func optionsFit(c *Cell, all []stream.Mode) error {

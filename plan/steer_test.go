@@ -31,11 +31,15 @@ func TestQueuesByPort(t *testing.T) {
 	}
 }
 
-// One rule does not steer one of its flows elsewhere, and frames and datagrams have none.
+// One rule does not steer one of its flows elsewhere, or to one of several rings, or into a
+// container; and frames and datagrams have none.
 func TestSteersOneWay(t *testing.T) {
 	for want, c := range map[string]Cell{
 		"use control: wrong-queue": {RX: "zcrx", TX: "tcp", Flows: 2, Steer: SteerPort, SteerTo: new(0)},
-		"steer port: it applies":   {RX: "udp", TX: "udp", Steer: SteerPort},
+		"one ring for each queue":  {RX: "zcrx", TX: "tcp", Flows: 4, Queues: 2, QueueRings: 2, Steer: SteerPort},
+		"the container has one": {RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1, Steer: SteerPort,
+			LeaseQueue: "eth0:3"},
+		"steer port: it applies": {RX: "udp", TX: "udp", Steer: SteerPort},
 	} {
 		if err := c.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

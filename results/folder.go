@@ -50,12 +50,21 @@ func OpenFolder(dir string) (*Folder, error) {
 // OpenFolderBelow does what [OpenFolder] does, for a folder that was found in dir and that nobody
 // named: it does not follow it if it is a link.
 func OpenFolderBelow(dir, name string) (*Folder, error) {
-	in, err := OpenFolder(dir)
-	if err != nil {
-		return nil, err
+	return openBelow(dir, name, false)
+}
+
+// openBelow opens a folder of dir, which is made if it may be; name "": dir itself.
+func openBelow(dir, name string, create bool) (*Folder, error) {
+	open := OpenFolder
+	if create {
+		open = makeFolder
+	}
+	in, err := open(dir)
+	if err != nil || name == "" {
+		return in, err
 	}
 	defer in.Close()
-	f, err := in.sub(name, false)
+	f, err := in.sub(name, create)
 	if err != nil {
 		return nil, err
 	}

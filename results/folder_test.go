@@ -115,6 +115,13 @@ func TestNotOfTheFolder(t *testing.T) {
 	if _, err := OpenFolderBelow(dir, "sub"); !errors.As(err, new(*Refused)) {
 		t.Errorf("a link that was found is a results folder: %v", err)
 	}
+	_, err := CreateBelow(dir, "sub", Header{})
+	_, _, _, rerr := ResumeBelow(dir, "sub")
+	for _, err := range []error{err, rerr, VacantBelow(dir, "sub")} {
+		if !errors.As(err, new(*Refused)) || len(entries(t, other)) != 1 {
+			t.Errorf("a journal behind a link: %v, %v", err, entries(t, other))
+		}
+	}
 	// The user's own link to the folder is followed.
 	to := filepath.Join(other, "results")
 	must(t, os.Symlink(dir, to), folderOf(t, to).WriteBinary("x", []byte("x")))

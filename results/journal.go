@@ -74,8 +74,12 @@ type Writer struct {
 // A folder that has a journal, a CSV or a report already is refused with
 // [ErrExists], or [ErrLocked] while another process is writing there. Other
 // errors are *[fs.PathError] with the path and the errno.
-func Create(dir string, h Header) (*Writer, error) {
-	in, err := makeFolder(dir)
+func Create(dir string, h Header) (*Writer, error) { return CreateBelow(dir, "", h) }
+
+// CreateBelow does what [Create] does, in a folder of dir, which is made if it is missing. It does
+// not follow it if it is a link.
+func CreateBelow(dir, name string, h Header) (*Writer, error) {
+	in, err := openBelow(dir, name, true)
 	if err != nil {
 		return nil, fmt.Errorf("create results folder: %w", err)
 	}
@@ -110,13 +114,20 @@ func (f *Folder) begin(h Header) (*Writer, error) {
 
 // Vacant returns [ErrExists] for a folder that has results. A folder that does
 // not exist has none. It is for looking before long work; Create looks again.
-func Vacant(dir string) error {
-	f, err := OpenFolder(dir)
+func Vacant(dir string) error { return VacantBelow(dir, "") }
+
+// VacantBelow does what [Vacant] does, for a folder of dir, which must be no link, and for more
+// files than results have.
+func VacantBelow(dir, name string, more ...string) error {
+	f, err := openBelow(dir, name, false)
+	if r := (*Refused)(nil); errors.As(err, &r) {
+		return err
+	}
 	if err != nil {
 		return nil // Create says what is wrong with it
 	}
 	defer f.Close()
-	return f.vacant(JournalFile, RunsFile, MetricsFile, SamplesFile, FlowsFile, ReportFile)
+	return f.vacant(append(more, JournalFile, RunsFile, MetricsFile, SamplesFile, FlowsFile, ReportFile)...)
 }
 
 func (f *Folder) vacant(names ...string) error {

@@ -106,9 +106,11 @@ type Host struct {
 	IPC               *float64 `json:"ipc,omitempty"`
 	LLCMissesPerKB    *float64 `json:"llc_misses_per_kb,omitempty"`
 	// Bytes per byte of payload: that the machine's memory controllers read and wrote, and that
-	// CPUs moved between caches and memory (resctrl).
-	DRAMPerByte *float64 `json:"dram_bytes_per_byte,omitempty"`
-	MBMPerByte  *float64 `json:"mbm_bytes_per_byte,omitempty"`
+	// CPUs moved between caches and memory (resctrl). In turns both are off by at most
+	// CarriedPerByte, either way: lines that caches kept from one cell's turn to another's.
+	DRAMPerByte    *float64 `json:"dram_bytes_per_byte,omitempty"`
+	MBMPerByte     *float64 `json:"mbm_bytes_per_byte,omitempty"`
+	CarriedPerByte *float64 `json:"carried_bytes_per_byte,omitempty"`
 
 	PowerW      *float64 `json:"power_w,omitempty"`
 	PowerIdleW  *float64 `json:"power_idle_w,omitempty"`

@@ -16,8 +16,11 @@ import (
 // holds. torn is the number of bytes of a last line that a crash tore off; they
 // are cut: no reader ever used them. While another process is writing the journal
 // the error is [ErrLocked].
-func Resume(dir string) (w *Writer, j Journal, torn int64, err error) {
-	in, err := OpenFolder(dir)
+func Resume(dir string) (w *Writer, j Journal, torn int64, err error) { return ResumeBelow(dir, "") }
+
+// ResumeBelow does what [Resume] does, in a folder of dir. It does not follow it if it is a link.
+func ResumeBelow(dir, name string) (w *Writer, j Journal, torn int64, err error) {
+	in, err := openBelow(dir, name, false)
 	if err != nil {
 		return nil, j, 0, fmt.Errorf("resume: %w", err)
 	}

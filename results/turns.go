@@ -14,6 +14,8 @@ type Turns struct {
 	TurnNs int64 `json:"turn_ns"` // how long each was at its pace
 	Turns  int   `json:"turns"`   // of each cell, that are measured
 	Cells  int   `json:"cells"`   // that took turns
+	// WindowNs is how long the window was in which all of them had these turns; 0: not on record.
+	WindowNs int64 `json:"window_ns,omitempty"`
 }
 
 // Bounds of what a session counts, far above what one makes in a week.
@@ -28,6 +30,19 @@ func (r *Record) checkStart() error {
 		return fmt.Errorf("%d turns, not 0 to %d", t.Turns, mostTurns)
 	}
 	return nil
+}
+
+// EndUTCNs returns the end of the steady window on the clock of [Record.StartUTCNs]; 0: not known.
+func (r *Record) EndUTCNs() int64 {
+	switch {
+	case r.StartUTCNs == 0:
+		return 0
+	case r.Turns != nil && r.Turns.WindowNs > 0:
+		return r.StartUTCNs + r.Turns.WindowNs
+	case r.Turns == nil && r.SUT.DurationS != nil:
+		return r.StartUTCNs + int64(*r.SUT.DurationS*1e9)
+	}
+	return 0
 }
 
 // turnsCol makes the column of how many turns a run had. What else is known of them is in the

@@ -61,7 +61,7 @@ func (s *sharedHardware) close(of *counter.Hardware) {
 }
 
 // carried is how many bytes caches may have written back in an end's turns that the turns before
-// had left in them; without turns, none.
+// had left in them, or after them of what they left themselves; without turns, none.
 func (t *turnReader) carried() float64 {
 	if t == nil {
 		return 0
@@ -96,8 +96,8 @@ func fillHardware(h *results.Host, bytes uint64, carried float64) {
 		}
 		if share := carried / sum; unit == "bytes/byte" && share >= leastCarried {
 			qualities = append(qualities,
-				fmt.Sprintf("of the turns before, whose lines the cache still had, are at most "+
-					"%.0f %% of it: longer turns make that less", math.Ceil(100*min(share, 1))))
+				fmt.Sprintf("the turns before left lines in the cache, and these left some to the next, at most "+
+					"%.0f %% of it each: longer turns make that less", math.Ceil(100*min(share, 1))))
 		}
 		v := sum / by
 		*into = &v
@@ -113,4 +113,7 @@ func fillHardware(h *results.Host, bytes uint64, carried float64) {
 	add(&h.LLCMissesPerKB, "llc_misses_per_kb", "1/kB", payload/1e3, "pmu_llc_misses")
 	add(&h.DRAMPerByte, "dram_bytes_per_byte", "bytes/byte", payload, "dram_read_bytes", "dram_write_bytes")
 	add(&h.MBMPerByte, "mbm_bytes_per_byte", "bytes/byte", payload, "mbm_total_bytes")
+	if carried > 0 && (h.DRAMPerByte != nil || h.MBMPerByte != nil) {
+		h.CarriedPerByte = new(carried / payload)
+	}
 }

@@ -45,18 +45,21 @@ func TestFillHardware(t *testing.T) {
 	fillHardware(&turns, 2e6, 155e3) // 2.5 % of 6.2 MB, 15.5 % of 1 MB
 	for _, m := range turns.Metrics[6:] {
 		want := map[string]string{
-			"dram_bytes_per_byte": "one; two; of the turns before, whose lines the cache still had, " +
-				"are at most 3 % of it: longer turns make that less",
-			"mbm_bytes_per_byte": "of the turns before, whose lines " +
-				"the cache still had, are at most 16 % of it: longer turns make that less"}[m.Name]
+			"dram_bytes_per_byte": "one; two; the turns before left lines in the cache, and these left " +
+				"some to the next, at most 3 % of it each: longer turns make that less",
+			"mbm_bytes_per_byte": "the turns before left lines in the cache, and these left " +
+				"some to the next, at most 16 % of it each: longer turns make that less"}[m.Name]
 		if want != "" && m.Quality != want || want == "" && strings.Contains(m.Quality, "turns before") {
 			t.Errorf("%s in turns: %q, want %q", m.Name, m.Quality, want)
 		}
 	}
+	if c := turns.CarriedPerByte; c == nil || *c != .0775 || h.CarriedPerByte == nil || *h.CarriedPerByte != .0025 {
+		t.Errorf("carried from turn to turn: %v and %v per byte, want 0.0775 and 0.0025", c, h.CarriedPerByte)
+	}
 	some := results.Host{Metrics: []measure.Metric{count("dram_read_bytes", 4e6, ""),
 		count("pmu_instructions", 6e6, "")}}
 	fillHardware(&some, 2e6, 1e9)
-	if some.DRAMPerByte != nil || some.IPC != nil || some.CyclesPerByte != nil || some.InstructionsPerKB == nil {
+	if some.CarriedPerByte != nil || some.DRAMPerByte != nil || some.IPC != nil || some.CyclesPerByte != nil || some.InstructionsPerKB == nil {
 		t.Errorf("reads without writes, and instructions without cycles: %+v", some)
 	}
 	if fillHardware(&some, 0, 0); len(some.Metrics) != 3 {

@@ -5,7 +5,6 @@ package endpoint
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -70,10 +69,12 @@ func (in *inside) do(f func() error) error {
 
 // listen opens the data port, and has the packets for it brought into the container, where the
 // interface there is of our making. The host keeps the port: what is for its own sockets never is
-// for the container.
+// for the container. The socket there is bound to that interface: the container's own routes may
+// lead elsewhere.
 func (e *End) listen() (err error) {
+	o := e.opts.Socket
 	open := func() (err error) {
-		e.port, err = e.transport.Listen(e.spec.Addr, e.spec.Cookie, len(e.flows), e.opts.Socket)
+		e.port, err = e.transport.Listen(e.spec.Addr, e.spec.Cookie, len(e.flows), o)
 		return err
 	}
 	if e.inside == nil {
@@ -84,15 +85,22 @@ func (e *End) listen() (err error) {
 		return err
 	}
 	defer d.Close()
-	primary, made, err := d.OurLease(e.spec.Inside.Queue, e.spec.Inside.Netns)
+	there, primary, made, err := d.OurLease(e.spec.Inside.Queue, e.spec.Inside.Netns)
 	if err != nil {
 		return err
 	}
+	if made {
+		o.Interface = there
+	}
+	var at netip.AddrPort
 	for range portsTried {
 		if err = e.inside.do(open); err != nil || !made {
 			return err
 		}
-		if err = e.inside.reserve(e.port.Addr()); err == nil {
+		if at, err = netip.ParseAddrPort(e.port.Addr().String()); err == nil {
+			err = e.inside.reserve(at)
+		}
+		if err == nil {
 			break
 		}
 		if err = errors.Join(err, e.port.Close()); !errors.Is(err, unix.EADDRINUSE) {
@@ -103,8 +111,7 @@ func (e *End) listen() (err error) {
 	if err != nil {
 		return err
 	}
-	e.inside.redirect, err = bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary,
-		Port: dataPort(e.spec, e.port)})
+	e.inside.redirect, err = bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary, At: at})
 	return err
 }
 
@@ -112,11 +119,7 @@ func (e *End) listen() (err error) {
 const portsTried = 8
 
 // reserve takes the port where the NIC is, without listening.
-func (in *inside) reserve(a net.Addr) error {
-	at, err := netip.ParseAddrPort(a.String())
-	if err != nil {
-		return err
-	}
+func (in *inside) reserve(at netip.AddrPort) error {
 	ip := at.Addr().Unmap()
 	family, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(at.Port()), Addr: ip.As16()})
 	if ip.Is4() {

@@ -89,8 +89,8 @@ func (r *run) helloes(ctx context.Context, came *waitingFlows, all []arrival) er
 
 const (
 	// landTries is how often a flow's packet is asked for that does not come by a queue of the
-	// context: a NIC may take a moment to follow a rule.
-	landTries = 3
+	// context.
+	landTries = stream.MostProds
 	// landWithin is how long the sender's kernel may take to acknowledge a word, with a loss or
 	// two.
 	landWithin = 3 * time.Second

@@ -32,7 +32,8 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) (flows []wire.Flow
 	if byPort {
 		rules = 1
 	}
-	ids, err := nicqueue.Spread(path, dev, s.Cell.Queue, queues, len(s.Flows))
+	first, alone := s.Cell.FirstQueue()
+	ids, err := nicqueue.Spread(path, dev, first, alone, queues, len(s.Flows))
 	if err == nil {
 		err = nicqueue.RoomForRules(path.Name, dev, rules)
 	}
@@ -45,7 +46,8 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) (flows []wire.Flow
 // withShare gives the flows of an end its part of the queues that several ends have.
 func withShare(path stream.Mode, s wire.EndSpec, dev string) (flows []wire.FlowSpec, beside []int, err error) {
 	q := s.Beside
-	all, err := nicqueue.Spread(path, dev, s.Cell.Queue, q.All, q.All)
+	first, alone := s.Cell.FirstQueue()
+	all, err := nicqueue.Spread(path, dev, first, alone, q.All, q.All)
 	switch {
 	case q.Own == 0: // then those that take some say what is wrong
 		return s.Flows, all, nil

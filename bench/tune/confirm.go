@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results/stat"
@@ -48,9 +49,12 @@ func (s *Search) freeze() (all []frozen) {
 			e.Cannot = append(e.Cannot, Cannot{Mode: e.Name, Reason: "none of its runs counted"})
 			continue
 		}
-		if l.Gain == 0 { // nobody knows whether it is better than the defaults
-			s.note("%s: no run of its defaults counted in the search, so that no setting was chosen", e.Name)
-			l.Winner = e.field.Default
+		if l.Gain == 0 {
+			s.note("%s: no run of its defaults counted in the search: the confirmation says what is gained", e.Name)
+			if !slices.ContainsFunc(e.Cannot, func(c Cannot) bool { return c.What == atDefaults }) {
+				e.Cannot = append(e.Cannot, Cannot{e.Name, atDefaults, "none of their runs counted in the search",
+					"make less else run on these hosts meanwhile"})
+			}
 		}
 		f := frozen{entry: e, arm: e.field.Arms[l.Winner]}
 		f.base, f.best = s.cell(e, e.field.Arms[e.field.Default]), s.cell(e, f.arm)
@@ -92,8 +96,9 @@ func (s *Search) confirmed(cells int) (window, takes time.Duration, starts int) 
 	return window.Round(time.Millisecond), whole(window), starts
 }
 
-// write writes the experiment that confirms what was found.
-func (s *Search) write(all []frozen, how string) (text string, cells []plan.Cell, err error) {
+// write writes the experiment that confirms what was found. how is the command that searched, flags
+// are what matrix needs beside the file to repeat it.
+func (s *Search) write(all []frozen, how, flags string) (text string, cells []plan.Cell, err error) {
 	text, err = s.spec.Without("name", "description", "purpose", "factors", "include", "exclude", "short", "baseline",
 		"compare", "adaptive", "replays", "repetitions", "warmup", "warmup_duration", "order", "turn", "duration",
 		"ramp_up", "seed")
@@ -113,7 +118,8 @@ func (s *Search) write(all []frozen, how string) (text string, cells []plan.Cell
 	var out strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	say("# %s: each mode at its defaults and at its best, in other starts than those by which\n"+
-		"# these settings were chosen. zcbench matrix %s repeats it.", how, BestFile)
+		"# these settings were chosen. %s repeats it.", how,
+		plaintext.Line(strings.TrimSpace("zcbench matrix "+BestFile+" "+flags)))
 	say("name: %s-best", strings.TrimSuffix(s.spec.Name, "-best"))
 	switch {
 	case turn == 0:
@@ -150,6 +156,20 @@ func (s *Search) write(all []frozen, how string) (text string, cells []plan.Cell
 	return out.String(), cells, nil
 }
 
+// writable reports whether an experiment can be written from the user's, before there is anything
+// to confirm.
+func (s *Search) writable() error {
+	var all []frozen
+	for _, e := range s.entries {
+		all = append(all, frozen{entry: e, base: e.Base, best: e.Base})
+	}
+	text, cells, err := s.write(all, "", "")
+	if err == nil {
+		_, err = s.parse(BestFile, text, cells)
+	}
+	return err
+}
+
 // parse reads the experiment that was written, and holds it to what was frozen.
 func (s *Search) parse(name, text string, cells []plan.Cell) (*matrix.Spec, error) {
 	spec, err := matrix.Parse(name, []byte(text))
@@ -163,7 +183,8 @@ func (s *Search) parse(name, text string, cells []plan.Cell) (*matrix.Spec, erro
 	if !same {
 		return nil, fmt.Errorf("%s does not say the cells that were frozen", name)
 	}
-	if s.spec.SUT.HostAt == (matrix.At{}) { // flags named them
+	spec.SharedWithSSH = s.spec.SharedWithSSH // a flag may have allowed it
+	if s.spec.SUT.HostAt == (matrix.At{}) {   // flags named them
 		spec.SUT.NameHost(s.spec.SUT.Host)
 		spec.TG.NameHost(s.spec.TG.Host)
 	}

@@ -4,6 +4,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/near"
@@ -58,11 +59,16 @@ func GoalOf(name string) (Goal, error) {
 	return Goal{}, fmt.Errorf("%.40q is none%s", name, near.Instead(name, "goals", GoalNames()))
 }
 
+// offPace reports whether a run is not of the work that all do.
+func (g *Goal) offPace(r *results.Record) bool {
+	return g.Paced && slices.Contains(r.Flags, results.FlagOffPace)
+}
+
 // value returns how good a run that counts is: the more, the better, and only ratios matter. Why it
 // has none otherwise: what says nothing of the setting is "" and false.
 func (g *Goal) value(r *results.Record) (v float64, ok bool) {
 	f := g.figure(r)
-	if r.Verdict != results.OK || f == nil || !(*f > 0) {
+	if r.Verdict != results.OK || f == nil || !(*f > 0) || g.offPace(r) {
 		return 0, false
 	}
 	if g.Less {

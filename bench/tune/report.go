@@ -4,6 +4,7 @@ package tune
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -23,7 +24,8 @@ type Report struct {
 	// PaceGbps is what all modes were to deliver; 0: as much as they can.
 	PaceGbps float64 `json:"pace_gbps,omitempty"`
 	Seconds  float64 `json:"for_time_s"`
-	Starts   int     `json:"starts"` // of the confirmation
+	Starts   int     `json:"starts"` // of the agents, or of cells in turns, that pairs of the confirmation are of
+	Level    Level   `json:"level"`
 
 	Modes []Mode `json:"modes"`
 	// Between compares modes at their best with that of the first one of them.
@@ -81,6 +83,15 @@ type Comparison struct {
 	Verdict Verdict `json:"verdict"`
 }
 
+// Level is to what the comparisons generalize.
+type Level string
+
+// The levels.
+const (
+	AcrossStarts Level = "across starts" // each pair is of a start of its own
+	WithinStarts Level = "within starts" // pairs share starts: other starts may differ
+)
+
 // Verdict is what a comparison says.
 type Verdict string
 
@@ -101,9 +112,6 @@ func (s *Search) report(all []frozen, cells []plan.Cell, recs []results.Record) 
 		return cells[max(0, i)].ID
 	}
 	runs := counted(recs)
-	for _, by := range runs {
-		r.Starts = max(r.Starts, len(by))
-	}
 	ref := reference(all)
 	family := max(0, len(all)-1)
 	for i := range all {
@@ -130,10 +138,47 @@ func (s *Search) report(all []frozen, cells []plan.Cell, recs []results.Record) 
 			r.Between = append(r.Between, *s.compare(runs, r.Modes[i].Best, r.Modes[ref].Best, family))
 		}
 	}
+	r.Starts, r.Level = s.level(runs, r.comparisons())
 	for _, e := range s.entries {
 		r.Cannot = append(r.Cannot, e.Cannot...)
 	}
 	return r
+}
+
+// comparisons lists all of them.
+func (r *Report) comparisons() (all []*Comparison) {
+	for i := range r.Modes {
+		if c := r.Modes[i].Gain; c != nil {
+			all = append(all, c)
+		}
+	}
+	for i := range r.Between {
+		all = append(all, &r.Between[i])
+	}
+	return all
+}
+
+// level counts the starts that the pairs of comparisons are of, and says whether each pair of each
+// has its own.
+func (s *Search) level(runs map[string]map[int]*results.Record, all []*Comparison) (starts int, l Level) {
+	type start struct {
+		session string
+		number  int
+	}
+	every := map[start]bool{}
+	l = AcrossStarts
+	for _, c := range all {
+		own := map[start]bool{}
+		for _, rep := range s.both(runs[c.Cell], runs[c.With]) {
+			r := runs[c.Cell][rep]
+			k := start{r.SessionID, r.Start}
+			own[k], every[k] = true, true
+		}
+		if len(own) < c.Pairs {
+			l = WithinStarts
+		}
+	}
+	return len(every), l
 }
 
 // counted sorts the runs that may count by cells and repetitions: of each the last try of its
@@ -161,7 +206,7 @@ func counted(recs []results.Record) map[string]map[int]*results.Record {
 func (s *Search) median(runs map[int]*results.Record) *float64 {
 	var v []float64
 	for _, r := range runs {
-		if f := s.goal.figure(r); r.Verdict == results.OK && f != nil {
+		if f := s.goal.figure(r); r.Verdict == results.OK && f != nil && !s.goal.offPace(r) {
 			v = append(v, *f)
 		}
 	}
@@ -171,37 +216,39 @@ func (s *Search) median(runs map[int]*results.Record) *float64 {
 	return new(stat.Median(v))
 }
 
-// both returns how good two cells were in the repetitions in which both counted, one try of a
-// block.
-func (s *Search) both(a, b map[int]*results.Record) (x, y []float64) {
-	for _, rep := range sortedKeys(a) {
+// both lists the repetitions in which two cells both counted, one try of a block, at equal work
+// where the goal asks for that.
+func (s *Search) both(a, b map[int]*results.Record) (reps []int) {
+	for _, rep := range slices.Sorted(maps.Keys(a)) {
 		ra, rb := a[rep], b[rep]
 		if rb == nil || ra.Try != rb.Try {
 			continue
 		}
-		va, okA := s.goal.value(ra)
-		vb, okB := s.goal.value(rb)
+		_, okA := s.goal.value(ra)
+		_, okB := s.goal.value(rb)
 		if okA && okB {
-			x, y = append(x, va), append(y, vb)
+			reps = append(reps, rep)
 		}
+	}
+	return reps
+}
+
+// values returns how good two cells were in those.
+func (s *Search) values(a, b map[int]*results.Record) (x, y []float64) {
+	for _, rep := range s.both(a, b) {
+		va, _ := s.goal.value(a[rep])
+		vb, _ := s.goal.value(b[rep])
+		x, y = append(x, va), append(y, vb)
 	}
 	return x, y
 }
 
-func sortedKeys(m map[int]*results.Record) (keys []int) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func (s *Search) pairs(a, b map[int]*results.Record) stat.Paired { return stat.Pairs(s.values(a, b)) }
 
-func (s *Search) pairs(a, b map[int]*results.Record) stat.Paired { return stat.Pairs(s.both(a, b)) }
-
-// compare compares two cells, start by start. The intervals of all comparisons of a report hold
-// together with 95 %.
+// compare compares two cells, repetition by repetition: Student's interval of the mean logarithm of
+// their ratio, so wide that those of a family of comparisons hold together with 95 %.
 func (s *Search) compare(runs map[string]map[int]*results.Record, cell, with string, family int) *Comparison {
-	x, y := s.both(runs[cell], runs[with])
+	x, y := s.values(runs[cell], runs[with])
 	c := &Comparison{Cell: cell, With: with, Pairs: len(x), Verdict: Open}
 	logs := make([]float64, len(x))
 	for i := range x {

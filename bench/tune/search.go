@@ -50,6 +50,12 @@ type entry struct {
 	gone     map[plan.CellKey]bool // what could not run when it was tried
 }
 
+// ending is when a start ended: in which session, on the clock of which. 0: not known.
+type ending struct {
+	session string
+	utcNs   int64
+}
+
 // start is what is played at once.
 type start struct {
 	entry *entry
@@ -76,9 +82,9 @@ type Search struct {
 	block   int
 	groups  map[string]int
 	starts  int
-	tries   int            // of the start that is played, which something else disturbed
-	last    results.Record // of the start before
-	pace    int            // bits per second
+	tries   int    // of the start that is played, which something else disturbed
+	last    ending // of the start before
+	pace    int    // bits per second
 
 	begun, said time.Time // when this session began, and last said how far it is
 }
@@ -433,9 +439,9 @@ func (s *Search) Tell(recs []results.Record) error {
 		return nil
 	}
 	s.tries = 0
-	defer func() { s.last = recs[0] }()
+	seconds := s.seconds(recs)
 	if now.trial == nil {
-		return s.tellRace(now, recs)
+		return s.tellRace(now, seconds, recs)
 	}
 	for i := range recs {
 		s.tried(now.entry, now.trial[i], &recs[i])
@@ -468,7 +474,7 @@ func (s *Search) tried(e *entry, arm []int, r *results.Record) {
 		return
 	}
 	c := Cannot{Mode: e.Name, What: strings.Join(e.words(arm), " "), Reason: r.Reason, Fix: r.Fix}
-	s.note("%s %s: %s", e.Name, cmp.Or(c.What, "at its defaults"), r.Reason)
+	s.note("%s %s: %s", e.Name, cmp.Or(c.What, atDefaults), r.Reason)
 	if defaults {
 		c.What = ""
 	}
@@ -543,19 +549,19 @@ func (e *entry) leave() {
 }
 
 // tellRace tells a mode's race what a start showed.
-func (s *Search) tellRace(now *start, recs []results.Record) error {
+func (s *Search) tellRace(now *start, seconds float64, recs []results.Record) error {
 	e := now.entry
 	var readings []race.Reading
 	for i, arm := range now.race.Arms {
 		if v, out, ok := s.read(e, arm, &recs[i]); ok {
 			readings = append(readings, race.Reading{Arm: arm, Value: v, Out: out})
 			if out != "" {
-				e.Cannot = append(e.Cannot, Cannot{e.Name, strings.Join(e.words(e.field.Arms[arm]), " "), out,
-					recs[i].Fix})
+				what := cmp.Or(strings.Join(e.words(e.field.Arms[arm]), " "), atDefaults)
+				e.Cannot = append(e.Cannot, Cannot{e.Name, what, out, recs[i].Fix})
 			}
 		}
 	}
-	if err := e.race.Tell(now.race, s.seconds(&recs[0]), readings); err != nil {
+	if err := e.race.Tell(now.race, seconds, readings); err != nil {
 		return fmt.Errorf("%s: %w", e.Name, err)
 	}
 	if next, ok := e.race.Next(); !ok || next.Block != now.race.Block {
@@ -564,37 +570,50 @@ func (s *Search) tellRace(now *start, recs []results.Record) error {
 	return nil
 }
 
-// mostFails is how often runs of a setting may fail.
+// mostFails is how often runs of a setting may fail, be invalid, or miss the pace.
 const mostFails = 2
 
+// atDefaults is what a setting is that differs in nothing.
+const atDefaults = "at its defaults"
+
 // read reads what a run says of its setting: a value, or why it is out. ok is false where it says
-// nothing: something else disturbed it, or it failed, which may be once.
+// nothing: something else disturbed it, or it failed, was invalid or missed the pace, which may be
+// once.
 func (s *Search) read(e *entry, arm int, r *results.Record) (v float64, out string, ok bool) {
-	if s.goal.Paced && slices.Contains(r.Flags, results.FlagOffPace) {
-		return 0, "it does not hold the pace of all modes", true
-	}
 	if v, ok := s.goal.value(r); ok {
 		return v, "", true
 	}
 	switch {
-	case r.Verdict == results.Unsupported, r.Verdict == results.Invalid && r.FailedGate() != plan.ByEnvironment:
+	case r.Verdict == results.Unsupported:
 		return 0, r.Reason, true
+	case r.FailedGate() == plan.ByEnvironment:
+		return 0, "", false
+	case r.Verdict == results.OK && s.goal.offPace(r):
+		out = "it does not hold the pace of all modes"
 	case r.Verdict == results.OK:
 		return 0, "its run has no " + s.goal.Name, true
-	case r.Verdict == results.Failed:
-		if e.fails[arm]++; e.fails[arm] >= mostFails {
-			return 0, r.Reason, true
-		}
+	default:
+		out = r.Reason
 	}
-	return 0, "", false
+	if e.fails[arm]++; e.fails[arm] < mostFails {
+		return 0, "", false
+	}
+	return 0, out, true
 }
 
-// seconds returns how long a start took with what lay between it and the one before; 0: not known.
-func (s *Search) seconds(r *results.Record) float64 {
-	if s.last.SessionID != r.SessionID || s.last.StartUTCNs == 0 || r.StartUTCNs <= s.last.StartUTCNs {
+// seconds returns how long a start took with what lay between it and the one before, from end to
+// end, and remembers its end; 0: not known. Starts that something else disturbed are in the time of
+// the one that was made in their place.
+func (s *Search) seconds(recs []results.Record) float64 {
+	was, now := s.last, ending{session: recs[0].SessionID}
+	for i := range recs {
+		now.utcNs = max(now.utcNs, recs[i].EndUTCNs())
+	}
+	s.last = now
+	if was.session != now.session || was.utcNs == 0 || now.utcNs <= was.utcNs {
 		return 0
 	}
-	return float64(r.StartUTCNs-s.last.StartUTCNs) / 1e9
+	return float64(now.utcNs-was.utcNs) / 1e9
 }
 
 // sayBlock says how a race stands after a block.

@@ -20,9 +20,9 @@ func (r *Report) Write(w io.Writer) error {
 	p := &printer{w: w}
 	p.line(
 		"", "  ", fmt.Sprintf(
-			"Each mode at its defaults and at its best, for %s. These runs, in %d starts, are others "+
-				"than those by which settings were chosen; all intervals hold together with 95 %%.", r.what(),
-			r.Starts))
+			"Each mode at its defaults and at its best, for %s. These runs, %s, are others than those by which "+
+				"settings were chosen. The intervals of this table and of the modes beside each other hold "+
+				"together with 95 %%.", r.what(), r.standsOn()))
 	p.blank()
 	t := screen.Aligned("lrrrll")
 	t.Head("mode", "default", "best", "gain", "", "settings of the best")
@@ -64,6 +64,25 @@ func (r *Report) what() string {
 		out += fmt.Sprintf(" at %.3f Gbit/s", r.PaceGbps)
 	}
 	return out
+}
+
+// standsOn says of what the comparisons are.
+func (r *Report) standsOn() string {
+	all := r.comparisons()
+	if len(all) == 0 {
+		return "of which none are compared"
+	}
+	least := slices.MinFunc(all, func(a, b *Comparison) int { return a.Pairs - b.Pairs }).Pairs
+	most := slices.MaxFunc(all, func(a, b *Comparison) int { return a.Pairs - b.Pairs }).Pairs
+	pairs := fmt.Sprintf("%d pairs", most)
+	if least < most {
+		pairs = fmt.Sprintf("%d to %d pairs", least, most)
+	}
+	if r.Level == AcrossStarts {
+		return pairs + ", each of a start of its own"
+	}
+	return fmt.Sprintf("%s in %d %s, within which the verdicts hold", pairs, r.Starts,
+		map[bool]string{true: "start", false: "starts"}[r.Starts == 1])
 }
 
 type printer struct {

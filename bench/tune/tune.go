@@ -29,8 +29,10 @@ type Tuning struct {
 	Spec *matrix.Spec // what may be varied
 	Time time.Duration
 	Dir  string
-	// How is the command, for the file that repeats the confirmation.
+	// How is the command, for the file that repeats the confirmation; Flags are what matrix needs
+	// beside that file.
 	How    string
+	Flags  string
 	Begin  bench.Policy // of both experiments: where they go on, and what the user trusts
 	Resume bool
 	Note   func(format string, args ...any)
@@ -57,6 +59,9 @@ func (t *Tuning) prepare() (*Search, *matrix.Spec, error) {
 		spec.WarmupDuration = spec.Duration / 2
 	}
 	s.plan = &spec
+	if err := s.writable(); err != nil {
+		return nil, nil, &InputError{err}
+	}
 	return s, &spec, nil
 }
 
@@ -66,12 +71,19 @@ func (t *Tuning) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.Resume {
-		if err := results.Vacant(t.Dir); err != nil {
+	if t.Resume {
+		in, err := results.OpenFolderBelow(t.Dir, SearchDir)
+		if err != nil {
+			return nil, err
+		}
+		in.Close()
+	} else {
+		if err := results.VacantBelow(t.Dir, "", BestFile, ReportFile); err != nil {
 			return nil, &bench.FolderError{Err: err}
 		}
 	}
-	e := t.New(spec, filepath.Join(t.Dir, SearchDir), true)
+	e := t.New(spec, t.Dir, true)
+	e.Below = SearchDir
 	e.Policy = t.Begin
 	if t.Resume {
 		e.Begin = bench.Resume
@@ -92,7 +104,7 @@ func (t *Tuning) Run(ctx context.Context) (*Report, error) {
 
 // confirm plays what was found in other starts. What is played is on disk before.
 func (t *Tuning) confirm(ctx context.Context, s *Search, all []frozen) (*Report, error) {
-	text, cells, err := s.write(all, t.How)
+	text, cells, err := s.write(all, t.How, t.Flags)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +126,7 @@ func (t *Tuning) confirm(ctx context.Context, s *Search, all []frozen) (*Report,
 		filepath.Join(t.Dir, BestFile), spec.Repetitions)
 	e := t.New(spec, t.Dir, false)
 	e.Policy = t.Begin
+	e.StartsAnew = true
 	if _, err := os.Stat(filepath.Join(t.Dir, results.JournalFile)); t.Resume && err == nil {
 		e.Begin = bench.Resume
 	}
@@ -136,7 +149,7 @@ func (t *Tuning) confirm(ctx context.Context, s *Search, all []frozen) (*Report,
 // keep writes the experiment that confirms. One that is there already is to be the same: the search
 // goes the same way again.
 func (t *Tuning) keep(text string) error {
-	was, err := os.ReadFile(filepath.Join(t.Dir, BestFile))
+	was, err := t.read(BestFile, len(text)+1)
 	switch {
 	case err == nil && t.Resume && !bytes.Equal(was, []byte(text)):
 		return fmt.Errorf("%s was written when the search ended, and is not what its journal leads to now: start over "+
@@ -147,6 +160,21 @@ func (t *Tuning) keep(text string) error {
 		return err
 	}
 	return t.write(BestFile, writeText(text))
+}
+
+// read reads a file of the results folder, but no more than so many bytes.
+func (t *Tuning) read(name string, most int) ([]byte, error) {
+	in, err := results.OpenFolder(t.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	f, err := in.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(most)))
 }
 
 // write writes a file of the results folder.
@@ -167,7 +195,7 @@ func (t *Tuning) DryRun(ctx context.Context, w io.Writer) error {
 	}
 	e := t.New(spec, "", true)
 	e.Policy = t.Begin
-	return e.LookAround(ctx, func(h *bench.Found) error {
+	return e.LookAround(ctx, w, func(h *bench.Found) error {
 		if err := s.Begin(h); err != nil {
 			return err
 		}

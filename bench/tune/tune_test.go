@@ -18,12 +18,15 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 const _ = kind.Pure
@@ -32,10 +35,14 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // world is what hosts would make of runs.
 type world struct {
-	truth    func(c *plan.Cell) float64       // Gbit/s
-	cores    func(c *plan.Cell) float64       // busy; nil: one
-	refuses  func(c *plan.Cell) string        // why a run is unsupported; nil: none is
-	disturbs func(c *plan.Cell, rep int) bool // something else spoils it; nil: nothing does
+	truth    func(c *plan.Cell) float64               // Gbit/s
+	cores    func(c *plan.Cell) float64               // busy; nil: one
+	refuses  func(c *plan.Cell) string                // why a run is unsupported; nil: none is
+	disturbs func(c *plan.Cell, rep int) bool         // something else spoils it; nil: nothing does
+	spoils   func(r *matrix.Run, rec *results.Record) // as the run itself may; nil: nothing
+	window   func(c *plan.Cell) time.Duration         // of a start of such cells; nil: 3 s
+	rough    bool                                     // starts drift, and one in 33 is off by 5 %
+	took     map[string]float64                       // seconds of starts of races, by mode
 	missing  func(c *plan.Cell) *bench.Missing
 	facts    []survey.Fact
 	driver   string
@@ -72,14 +79,17 @@ func (w *world) record(r *matrix.Run) results.Record {
 	}
 	c := r.Cell
 	rec := results.Record{Cell: c, Rep: r.Rep, Block: r.Block, Try: r.Try, Warmup: r.Warmup, SessionID: "s",
-		StartUTCNs: int64(r.Rep+1) * 3.3e9, Verdict: results.OK}
+		Start: r.Rep + 1, Verdict: results.OK}
 	if why := ""; w.refuses != nil {
 		if why = w.refuses(&c); why != "" {
 			rec.Verdict, rec.Reason, rec.Fix = results.Unsupported, why, "another NIC"
 			return rec
 		}
 	}
-	v := w.truth(&c) * noise(fmt.Sprint("start", r.Rep), .02) * noise(fmt.Sprint(c.Key(), r.Rep), .005)
+	v := w.truth(&c) * noise(fmt.Sprint("start", r.Rep), .02) * noise(fmt.Sprint(c.ID, r.Rep), .005)
+	if x := noise(fmt.Sprint("off", c.ID, r.Rep), 1); w.rough && x > 6.5 {
+		v *= math.Exp(-.05 * x / 6.5)
+	}
 	if c.PaceBitsPS > 0 && v > float64(c.PaceBitsPS)/1e9 {
 		v = float64(c.PaceBitsPS) / 1e9
 	} else if c.PaceBitsPS > 0 {
@@ -87,11 +97,14 @@ func (w *world) record(r *matrix.Run) results.Record {
 	}
 	cores := 1.0
 	if w.cores != nil {
-		cores = w.cores(&c) * noise(fmt.Sprint("cpu", c.Key(), r.Rep), .005)
+		cores = w.cores(&c) * noise(fmt.Sprint("cpu", c.ID, r.Rep), .005)
 	}
 	rec.SUT.ThroughputGbps, rec.SUT.CPUBusyCores = &v, &cores
 	if w.disturbs != nil && w.disturbs(&c, r.Rep) {
 		rec.Fail(plan.ByEnvironment, "other work", "")
+	}
+	if w.spoils != nil {
+		w.spoils(r, &rec)
 	}
 	return rec
 }
@@ -103,6 +116,8 @@ func (w *world) play(t *testing.T, s *Search, most int, have map[int][]results.R
 		t.Fatal(err)
 	}
 	made := map[int][]results.Record{}
+	ended := int64(1e9)
+	w.took = map[string]float64{}
 	for n := 0; n < most; n++ {
 		runs, err := s.Next()
 		if err != nil {
@@ -113,8 +128,21 @@ func (w *world) play(t *testing.T, s *Search, most int, have map[int][]results.R
 		}
 		recs := have[runs[0].Rep]
 		for i := 0; i < len(runs) && len(recs) < len(runs); i++ {
-			recs = append(recs, w.record(&runs[i]))
+			rec := w.record(&runs[i])
+			window := 3 * time.Second
+			if w.window != nil {
+				window = w.window(&rec.Cell)
+			}
+			if rec.Verdict != results.Unsupported {
+				rec.StartUTCNs = ended + .3e9
+				rec.Turns = &results.Turns{TurnNs: 2e7, Turns: 8, Cells: len(runs), WindowNs: window.Nanoseconds()}
+			}
+			recs = append(recs, rec)
 		}
+		if now := recs[0].EndUTCNs(); now > 0 && !runs[0].Warmup {
+			w.took[runs[0].Cell.RX+"/"+runs[0].Cell.TX] += float64(now-ended) / 1e9
+		}
+		ended = max(ended, recs[0].EndUTCNs())
 		for i := range recs {
 			if recs[i].Cell.Key() != runs[i].Cell.Key() {
 				t.Fatalf("start %d asks for %s, and the journal has %s", runs[0].Rep, runs[i].Cell.ID, recs[i].Cell.ID)
@@ -194,12 +222,7 @@ func TestFindsWhatIsBestTogether(t *testing.T) {
 			t.Errorf("%s: the best is %q", f.Name, got)
 		}
 	}
-	for i, e := range s.entries[1:] {
-		if a, b := s.entries[0].race.Spent(), e.race.Spent(); math.Abs(a-b) > .4*a {
-			t.Errorf("modes had %.0f s and %.0f s (%d)", a, b, i)
-		}
-	}
-	text, cells, err := s.write(all, "zcbench tune")
+	text, cells, err := s.write(all, "zcbench tune", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,12 +237,7 @@ func TestFindsWhatIsBestTogether(t *testing.T) {
 	if strings.Count(text, "seed:") != 1 || !strings.Contains(text, "# what is measured") {
 		t.Errorf("%s", text)
 	}
-	var recs []results.Record
-	for _, r := range spec.Runs() {
-		r.Rep += 5000 // of other starts
-		recs = append(recs, w.record(&r))
-	}
-	r := s.report(all, spec.Cells, recs)
+	r := s.report(all, spec.Cells, w.confirm(spec, 5000))
 	if len(r.Modes) != 2 || len(r.Between) != 1 || r.Between[0].Verdict != Better || r.Starts != 12 {
 		t.Errorf("%+v", r)
 	}
@@ -228,14 +246,160 @@ func TestFindsWhatIsBestTogether(t *testing.T) {
 			t.Errorf("%s: %+v, want 1.06", m.Mode, m.Gain)
 		}
 	}
+	found := w.found()
+	found.Driver.Name = "virtio_net"
+	_, untold := rings(found, nil)
 	r.Cannot = []Cannot{{"zcrx/tcp", "", "this kernel has no ring", "Linux 6.15"},
-		{"tcp/tcp", "rx_ring", "eth1 does not tell", ""}, {"uring/tcp", "rx_ring", "eth1 does not tell", ""}}
+		{"tcp/tcp", "rx_ring", untold, ""}, {"uring/tcp", "rx_ring", untold, ""}}
 	var b bytes.Buffer
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "testdata/report.txt", b.Bytes())
 	golden(t, "testdata/best.yaml", []byte(text))
+}
+
+// confirm plays what was frozen, in other starts than the search's.
+func (w *world) confirm(spec *matrix.Spec, from int) (recs []results.Record) {
+	for _, r := range spec.Runs() {
+		r.Rep += from
+		recs = append(recs, w.record(&r))
+	}
+	return recs
+}
+
+// frozen writes what a search found, and reads it.
+func frozenOf(t *testing.T, s *Search) ([]frozen, *matrix.Spec) {
+	t.Helper()
+	all := s.freeze()
+	text, cells, err := s.write(all, "zcbench tune", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := s.parse("best.yaml", text, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all, spec
+}
+
+// Each mode is charged its own starts, from end to end, however long those of others are.
+func TestChargedItsOwn(t *testing.T) {
+	w := &world{truth: func(*plan.Cell) float64 { return 20 }, window: func(c *plan.Cell) time.Duration {
+		return map[bool]time.Duration{true: 2700 * time.Millisecond, false: 8 * time.Second}[c.RX == "tcp"]
+	}, disturbs: func(_ *plan.Cell, rep int) bool { return rep%5 == 3 }}
+	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
+	w.play(t, s, 10_000, nil)
+	for _, e := range s.entries {
+		if got, want := e.race.Spent(), w.took[e.Name]; want < 10 || math.Abs(got-want) > 1e-6*want {
+			t.Errorf("%s took %.3f s, and was charged %.3f s", e.Name, want, got)
+		}
+	}
+}
+
+// One bad run of the defaults is no reason to leave; defaults that never hold the pace are told,
+// and what the search found is confirmed all the same.
+func TestBadDefaults(t *testing.T) {
+	bad := map[string]func(*results.Record){
+		"off-pace":   func(r *results.Record) { r.Flags = []string{results.FlagOffPace} },
+		"invalid":    func(r *results.Record) { r.Fail(plan.ByProof, "payload was copied", "") },
+		"other work": func(r *results.Record) { r.Fail(plan.ByEnvironment, "other work", "") },
+	}
+	for name, spoil := range bad {
+		for _, always := range []bool{false, true} {
+			spoilt, tuned := map[string]bool{}, map[int]bool{64 << 10: true, 1 << 20: true}
+			w := &world{truth: together, cores: func(c *plan.Cell) float64 { return 20 / together(c) },
+				spoils: func(r *matrix.Run, rec *results.Record) {
+					if k := r.Cell.RX; !r.Warmup && !tuned[r.Cell.ReadBytes] && !tuned[r.Cell.MessageBytes] &&
+						(always || !spoilt[k]) {
+						spoilt[k] = true
+						spoil(rec)
+					}
+				}}
+			s, _ := searchOf(t, "cpu", sizes, 5*time.Minute)
+			w.play(t, s, 10_000, nil)
+			for _, f := range s.freeze() {
+				l, _ := f.race.Leaders()
+				told := slices.ContainsFunc(f.Cannot, func(c Cannot) bool { return c.What == atDefaults })
+				if f.isDefault() || (l.Gain == 0) != always || told != always {
+					t.Errorf("%s, always %v: %s: the best is %v, gain %v; told %v", name, always, f.Name,
+						f.words(f.arm), l.Gain, f.Cannot)
+				}
+			}
+		}
+	}
+}
+
+// At equal work, pairs of which a run missed the pace are none; and what pairs are of is told.
+func TestPairs(t *testing.T) {
+	w := &world{truth: together, cores: func(c *plan.Cell) float64 { return 20 / together(c) }}
+	s, _ := searchOf(t, "cpu", sizes, 5*time.Minute)
+	w.play(t, s, 10_000, nil)
+	all, spec := frozenOf(t, s)
+	recs := w.confirm(spec, 5000)
+	for i := range recs {
+		if recs[i].Rep < 5003 && recs[i].Cell.Key() == spec.Cells[0].Key() {
+			recs[i].Flags = []string{results.FlagOffPace}
+			recs[i].SUT.CPUBusyCores = new(99.)
+		}
+	}
+	r := s.report(all, spec.Cells, recs)
+	if g := r.Modes[0].Gain; g == nil || g.Pairs != 9 || g.Ratio > 1.1 || *r.Modes[0].DefaultV > 5e3 {
+		t.Errorf("%+v", r.Modes[0])
+	}
+	if r.Level != AcrossStarts || r.Starts != 12 || r.standsOn() != "9 to 12 pairs, each of a start of its own" {
+		t.Errorf("%s in %d: %s", r.Level, r.Starts, r.standsOn())
+	}
+	for i := range recs {
+		recs[i].Start = 1
+	}
+	r = s.report(all, spec.Cells, recs)
+	if want := "9 to 12 pairs in 1 start, within which the verdicts hold"; r.Level != WithinStarts ||
+		r.standsOn() != want {
+		t.Errorf("%s in %d: %s", r.Level, r.Starts, r.standsOn())
+	}
+}
+
+// All intervals of a report hold the truth together in 95 of 100 reports, and equal settings are
+// told apart in no more than 5.
+func TestReportHolds(t *testing.T) {
+	rounds := long.Rounds(200, 2000)
+	for _, x := range []struct {
+		name  string
+		truth func(*plan.Cell) float64
+		rough bool
+	}{{"together", together, false}, {"the same, one in 33 off by 5 % or more", together, true},
+		{"flat", func(*plan.Cell) float64 { return 20 }, true}} {
+		w := &world{truth: together}
+		s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
+		w.play(t, s, 10_000, nil)
+		all, spec := frozenOf(t, s)
+		w.truth, w.rough = x.truth, x.rough
+		holds, right := 0, 0
+		for round := range rounds {
+			r := s.report(all, spec.Cells, w.confirm(spec, 5000+100*round))
+			ok, told := true, true
+			for _, c := range r.comparisons() {
+				at := func(id string) float64 {
+					return x.truth(&spec.Cells[slices.IndexFunc(spec.Cells,
+						func(c plan.Cell) bool { return c.ID == id })])
+				}
+				truth := at(c.Cell) / at(c.With)
+				ok = ok && c.Low <= truth && truth <= c.High
+				told = told && (c.Verdict == Open || c.Verdict == Equal && truth == 1 || c.Verdict == Better &&
+					truth > 1)
+			}
+			if len(r.comparisons()) != 3 {
+				t.Fatalf("%+v", r)
+			}
+			holds, right = holds+map[bool]int{true: 1}[ok], right+map[bool]int{true: 1}[told]
+		}
+		t.Logf("%s: of %d reports all intervals of %d hold, no verdict of %d is wrong", x.name, rounds, holds, right)
+		if least := rounds * long.Rounds(92, 94) / 100; holds < least || right < least {
+			t.Errorf("%s: of %d reports all intervals of %d hold, no verdict of %d is wrong", x.name, rounds, holds,
+				right)
+		}
+	}
 }
 
 func golden(t *testing.T, name string, got []byte) {
@@ -251,13 +415,30 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// What a flag allowed holds for the confirmation, too, and the file says with which flags matrix
+// repeats it.
+func TestConfirmsWithFlags(t *testing.T) {
+	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
+	(&world{truth: together}).play(t, s, 10_000, nil)
+	s.spec.SharedWithSSH = true
+	text, cells, err := s.write(s.freeze(), "zcbench tune", "--power 'a\nseed: 9'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := s.parse("best.yaml", text, cells)
+	if err != nil || !spec.SharedWithSSH || spec.Seed == 9 ||
+		!strings.Contains(text, "\n# these settings were chosen. zcbench matrix best.yaml --power 'a seed: 9' repeats") {
+		t.Errorf("%v, %+v\n%s", err, spec, text)
+	}
+}
+
 // Where nothing differs, no setting is told to be better.
 func TestFlat(t *testing.T) {
 	w := &world{truth: func(*plan.Cell) float64 { return 20 }}
 	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
 	w.play(t, s, 10_000, nil)
 	all := s.freeze()
-	text, cells, err := s.write(all, "zcbench tune")
+	text, cells, err := s.write(all, "zcbench tune", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,12 +446,7 @@ func TestFlat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var recs []results.Record
-	for _, r := range spec.Runs() {
-		r.Rep += 5000
-		recs = append(recs, w.record(&r))
-	}
-	for _, m := range s.report(all, spec.Cells, recs).Modes {
+	for _, m := range s.report(all, spec.Cells, w.confirm(spec, 5000)).Modes {
 		if m.Gain != nil && m.Gain.Verdict != Equal && m.Gain.Verdict != Open || len(m.Search.Mattered) > 0 {
 			t.Errorf("%s: %+v, %v mattered", m.Mode, m.Gain, m.Search.Mattered)
 		}
@@ -376,6 +552,104 @@ func TestAtEqualWork(t *testing.T) {
 	}
 }
 
+// What others put into the folder of the results does not say what is read and where is written,
+// and a file of the user's is not replaced.
+func TestGuardsItsFolder(t *testing.T) {
+	kind.Kernel(t)
+	spec, err := matrix.Parse("file.yaml", []byte(sizes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.TakeTurns()
+	goal, _ := GoalOf("throughput")
+	const text = "name: x\n"
+	for _, x := range []struct {
+		name   string
+		put    func(dir string) error
+		resume bool
+		err    string // of the search
+		keeps  string // what keeping best.yaml says
+	}{
+		{"a linked search", func(dir string) error { return os.Symlink(t.TempDir(), dir+"/search") }, false,
+			"search is a symbolic link", ""},
+		{"one that goes on", func(dir string) error { return os.Symlink(t.TempDir(), dir+"/search") }, true,
+			"search is a symbolic link", ""},
+		{"a file of the user's", func(dir string) error { return os.WriteFile(dir+"/best.yaml", nil, 0o644) }, false,
+			"best.yaml; choose another folder", ""},
+		{"a pipe", func(dir string) error { return unix.Mkfifo(dir+"/best.yaml", 0o644) }, true, "",
+			"is not a regular file"},
+		{"a link", func(dir string) error { return os.Symlink("/dev/zero", dir+"/best.yaml") }, true, "",
+			"is a symbolic link"},
+		{"a long file", func(dir string) error {
+			return errors.Join(os.WriteFile(dir+"/best.yaml", nil, 0o644), os.Truncate(dir+"/best.yaml", 1<<40))
+		}, true, "", "start over"},
+		{"the same", func(dir string) error { return os.WriteFile(dir+"/best.yaml", []byte(text), 0o644) }, true, "",
+			""},
+	} {
+		tuning := &Tuning{Goal: goal, Spec: spec, Time: time.Minute, Dir: t.TempDir(), Resume: x.resume,
+			New: func(s *matrix.Spec, dir string, _ bool) *bench.Experiment {
+				return &bench.Experiment{Spec: s, Dir: dir}
+			}}
+		if err := x.put(tuning.Dir); err != nil {
+			t.Fatal(err)
+		}
+		if x.err != "" {
+			if _, err := tuning.Run(t.Context()); err == nil || !strings.Contains(err.Error(), x.err) {
+				t.Errorf("%s: %v", x.name, err)
+			}
+			continue
+		}
+		await.Return(t, x.name, func() { err = tuning.keep(text) })
+		if x.keeps == "" && err != nil || x.keeps != "" && (err == nil || !strings.Contains(err.Error(), x.keeps)) {
+			t.Errorf("%s: %v", x.name, err)
+		}
+	}
+}
+
+// A file from which no confirmation can be written is told at once, not when the search is done.
+func TestFileThatCannotBeConfirmed(t *testing.T) {
+	goal, _ := GoalOf("throughput")
+	for _, x := range []struct{ name, file, err string }{
+		{"in braces", "{name: x, factors: {rx: [tcp, uring], tx: [tcp], read: [64K, 1M]}}\n",
+			"file.yaml:1:2: a key of the experiment that does not begin its line"},
+		{"indented", "  name: x\n  factors: {rx: [tcp, uring], tx: [tcp], read: [64K, 1M]}\n",
+			"file.yaml:1:3: a key of the experiment that does not begin its line"},
+		{"quoted", "---\n\"name\": x\n'factors': {rx: [tcp, uring], tx: [tcp], read: [64K, 1M]}\n\"seed\": 3\n", ""},
+		{"a mark before it", "\ufeff# x\nname: x\nfactors: {rx: [tcp, uring], tx: [tcp], read: [64K, 1M]}\n", ""},
+	} {
+		spec, err := matrix.Parse("file.yaml", []byte(x.file))
+		if err != nil {
+			t.Fatalf("%s: %v", x.name, err)
+		}
+		spec.TakeTurns()
+		_, _, err = (&Tuning{Goal: goal, Spec: spec, Time: time.Minute}).prepare()
+		in := (*InputError)(nil)
+		if errors.As(err, &in) != (x.err != "") || (err == nil) != (x.err == "") ||
+			err != nil && !strings.Contains(err.Error(), x.err) {
+			t.Errorf("%s: %v", x.name, err)
+		}
+	}
+}
+
+// The dry run of a file whose host a program leads to says which, and that it must be allowed.
+func TestDryRunOfAFilesHost(t *testing.T) {
+	spec, err := matrix.Parse("file.yaml", []byte(strings.Replace(sizes, "netns:b", "exec:/opt/reach tg", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	goal, _ := GoalOf("throughput")
+	var b bytes.Buffer
+	err = (&Tuning{Goal: goal, Spec: spec, Time: time.Minute, New: func(s *matrix.Spec, dir string,
+		_ bool) *bench.Experiment {
+		return &bench.Experiment{Spec: s, Dir: dir}
+	}}).DryRun(t.Context(), &b)
+	in := (interface{ WrongInput() bool })(nil)
+	if !errors.As(err, &in) || !in.WrongInput() || !strings.Contains(err.Error(), "--trust-file") ||
+		!strings.Contains(b.String(), "TG: /opt/reach tg") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
 // What says what is measured is nothing to be tuned, and time that is too short is told.
 func TestWrongInput(t *testing.T) {
 	spec, err := matrix.Parse("x", []byte(strings.Replace(sizes, "touch: read", "", 1)+
@@ -395,5 +669,21 @@ func TestWrongInput(t *testing.T) {
 		if _, err := GoalOf(name); err == nil {
 			t.Errorf("goal %q", name)
 		}
+	}
+}
+
+// The confirmation starts the agents anew for each block, as zcbench matrix does that repeats it.
+func TestConfirmsAnew(t *testing.T) {
+	w := &world{truth: together}
+	s, _ := searchOf(t, "throughput", strings.Replace(sizes, "netns:a", "exec:ssh a", 1), 5*time.Minute)
+	w.play(t, s, 10_000, nil)
+	var made *bench.Experiment
+	tuning := &Tuning{Goal: s.goal, Spec: s.spec, Dir: t.TempDir(), Note: s.note,
+		New: func(spec *matrix.Spec, dir string, search bool) *bench.Experiment {
+			made = &bench.Experiment{Spec: spec, Dir: dir}
+			return made
+		}}
+	if _, err := tuning.confirm(t.Context(), s, s.freeze()); err == nil || made == nil || !made.StartsAnew {
+		t.Errorf("%+v: %v, want new starts, and the refusal of a host that the user did not trust", made, err)
 	}
 }

@@ -206,6 +206,7 @@ func checkHost(h *results.Host) error {
 		{"llc_misses_per_kb", h.LLCMissesPerKB, 0, 1e12},
 		{"dram_bytes_per_byte", h.DRAMPerByte, 0, 1e12},
 		{"mbm_bytes_per_byte", h.MBMPerByte, 0, 1e12},
+		{"carried_bytes_per_byte", h.CarriedPerByte, 0, 1e12},
 		{"packets_per_s", h.PacketsPerS, 0, mostPackets},
 	} {
 		if x.v != nil && !(*x.v >= x.least && *x.v <= x.most) {

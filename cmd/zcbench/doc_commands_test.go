@@ -72,6 +72,7 @@ var notHere = []struct {
 	{regexp.MustCompile(`^zcbench (run|matrix|loss-free) .*(netns:|--dev )`),
 		"namespaces and interfaces of the user's; TestScript, TestIntegrationLossFree"},
 	{regexp.MustCompile(`^zcbench decide .*netns:`), "namespaces of the user's; TestIntegrationDecide"},
+	{regexp.MustCompile(`^zcbench tune `), "hosts or a file of the user's, and half an hour; TestIntegrationTune"},
 	{regexp.MustCompile(`^zcbench firsthour .*netns:`), "namespaces of the user's; TestIntegrationFirstHour"},
 	{regexp.MustCompile(`^zcbench share `), "writes a file here; TestShare"},
 	{regexp.MustCompile(`exec:`), "containers and nodes of others; TestIntegrationExec, TestIntegrationExecPodman"},

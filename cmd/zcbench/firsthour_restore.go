@@ -11,8 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
@@ -327,7 +326,7 @@ func killWhole(p *os.Process) (pids []int, err error) {
 	for end := time.Now().Add(time.Second); !stopsAt(p.Pid) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	pids = startedBy(p.Pid)
+	pids = counter.Children(p.Pid)
 	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
 		for _, pid := range pids {
 			unix.Kill(pid, sig)
@@ -347,23 +346,6 @@ func stopsAt(pid int) bool {
 		}
 	}
 	return true
-}
-
-// startedBy lists the processes that a process has started, which is one of ours.
-func startedBy(pid int) (out []int) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		for _, word := range strings.Fields(string(text)) {
-			if child, err := strconv.Atoi(word); err == nil && child > 1 && !slices.Contains(out, child) {
-				out = append(out, child)
-			}
-		}
-	}
-	return out
 }
 
 // undo does what zcbench restore does, on both hosts, even if one fails. It reports whether there

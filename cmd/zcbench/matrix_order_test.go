@@ -59,6 +59,11 @@ func TestIntegrationTurnLengths(t *testing.T) {
 		}
 		want := map[string]*results.Turns{"20ms": {TurnNs: 20e6, Turns: 8, Cells: 2},
 			"100ms": {TurnNs: 100e6, Turns: 8, Cells: 2}, "none": nil}[r.Cell.Turn]
+		if want != nil && r.Turns != nil {
+			if want.WindowNs = r.Turns.WindowNs; want.WindowNs < 8*want.TurnNs {
+				t.Errorf("%s: 8 turns of %d ns in a window of %d ns", r.Cell.ID, want.TurnNs, want.WindowNs)
+			}
+		}
 		if (r.Turns == nil) != (want == nil) || want != nil && *r.Turns != *want || (r.Start > 0) != (want != nil) {
 			t.Errorf("%s: %+v, start %d, want %+v", r.Cell.ID, r.Turns, r.Start, want)
 		}

@@ -22,6 +22,7 @@ var past = map[string]string{
 	"lab/options.go":            "where the caller names no writers; the commands do",
 	"lab/up.go":                 "where the caller names no writers; the commands do",
 	"lab/host.go":               "gives them to the command of lab up",
+	"zc/zcrx/process.go":        "gives it to the process of a ring, for what the runtime says of a crash",
 	"lab/guest/main.go":         "init of the lab's guest, on its serial line",
 }
 

@@ -7,18 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
@@ -349,15 +348,12 @@ func startSet(t *testing.T, pair *veth.Pair, args []string) *built.Process {
 	return p
 }
 
+// childrenOf are the two agents of a run.
 func childrenOf(t *testing.T, pid int) (out []int) {
 	t.Helper()
-	b, err := exec.Command("ps", "-o", "pid=", "--ppid", strconv.Itoa(pid)).Output()
-	for _, f := range strings.Fields(string(b)) {
-		n, _ := strconv.Atoi(f)
-		out = append(out, n)
-	}
+	out = counter.Children(pid)
 	if len(out) != 2 {
-		t.Fatalf("agents %v of %d: %v", out, pid, err)
+		t.Fatalf("agents %v of %d", out, pid)
 	}
 	return out
 }

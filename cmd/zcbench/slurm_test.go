@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
@@ -224,15 +225,7 @@ func (s *inSlurm) awaitFlow(t *testing.T) (agents []int) {
 // children are the processes that others have started.
 func children(pids []int) (out []int) {
 	for _, pid := range pids {
-		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-		for _, f := range tasks {
-			b, _ := os.ReadFile(f)
-			for w := range strings.FieldsSeq(string(b)) {
-				n := 0
-				fmt.Sscan(w, &n)
-				out = append(out, n)
-			}
-		}
+		out = append(out, counter.Children(pid)...)
 	}
 	return out
 }

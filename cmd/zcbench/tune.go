@@ -237,7 +237,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	t.Dir = f.out
-	t.How = "zcbench " + cmd.Name() + " --for " + goal.Name
+	t.How, t.Flags = "zcbench "+cmd.Name()+" --for "+goal.Name, f.repeats()
 	if err := (planned{Experiment: &bench.Experiment{Spec: spec}, source: strings.Join(args, " ")}).mayPlay(
 		cmd); err != nil {
 		return err
@@ -294,6 +294,22 @@ func (f *tuneFlags) tuning(cmd *cobra.Command, spec *matrix.Spec, goal tune.Goal
 			}
 			return e
 		}}
+}
+
+// repeats are the flags with which matrix repeats the confirmation, beside the file.
+func (f *tuneFlags) repeats() string {
+	var words []string
+	if f.shared {
+		words = append(words, "--shared-with-ssh")
+	}
+	if f.trust || strings.HasPrefix(f.sut, "exec:") || strings.HasPrefix(f.tg, "exec:") {
+		words = append(words, "--trust-file") // which then names the hosts
+	}
+	words = append(words, f.power.Words()...)
+	for i, w := range words {
+		words[i] = host.Shell(w)
+	}
+	return strings.Join(words, " ")
 }
 
 // again is the command that goes on.

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/zcbench/zcbench/bench/tune"
 	"github.com/zcbench/zcbench/cmd/internal/built"
@@ -137,6 +139,34 @@ func TestIntegrationTune(t *testing.T) {
 	p = built.Start(t, "zcbench", "matrix", "--dry-run", filepath.Join(out, tune.BestFile))
 	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "order: turns") {
 		t.Errorf("matrix %s: exit status %d: %s%s", tune.BestFile, got, &p.Err, &p.Out)
+	}
+}
+
+// The file that repeats a confirmation says the flags that it takes, but no secret.
+func TestTuneRepeats(t *testing.T) {
+	for _, x := range []struct {
+		want string
+		args []string
+	}{
+		{"", nil},
+		{"", []string{"--power-idle", "5s"}},
+		{"--shared-with-ssh --trust-file", []string{"--shared-with-ssh", "--tg", "exec:docker exec x"}},
+		{"--power sut:rapl --power-idle 2s --power-guard 1s", []string{"--power", "sut:rapl"}},
+		{"--power 'command=meter#093f' --power-interval 2s --power-idle 2s --power-guard 1s",
+			[]string{"--power", "command=/bin/meter --password=abc", "--power-interval", "2s"}},
+	} {
+		var f tuneFlags
+		cmd := &cobra.Command{}
+		f.power.AddFlags(cmd, 2*time.Second, time.Second)
+		cmd.Flags().BoolVar(&f.shared, "shared-with-ssh", false, "")
+		cmd.Flags().StringVar(&f.tg, "tg", "", "")
+		if err := cmd.ParseFlags(x.args); err != nil {
+			t.Fatal(err)
+		}
+		f.power.Under(new(matrix.Power))
+		if got := f.repeats(); got != x.want {
+			t.Errorf("%q: %s, want %s", x.args, got, x.want)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type Options struct {
 	PaceBitsPS uint64 // of payload, bits per second, which the sender keeps to (stream.Pace)
 	ZeroCopy   bool   // SO_ZEROCOPY, for MSG_ZEROCOPY
 	BusyPollUs int    // SO_BUSY_POLL and SO_PREFER_BUSY_POLL: microseconds for which a call polls the queue
+	Interface  int    // SO_BINDTOIFINDEX: packets come and go by the interface with this index
 }
 
 // Apply sets o on fd. It belongs before connect or listen: the window scale is
@@ -56,6 +57,12 @@ func (o Options) Apply(fd int) error {
 	if o.BusyPollUs > 0 {
 		if err := setBusyPoll(fd, o.BusyPollUs); err != nil {
 			return err
+		}
+	}
+	if o.Interface > 0 {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, o.Interface); err != nil {
+			return &fault.Error{Op: fmt.Sprintf("setsockopt SO_BINDTOIFINDEX %d", o.Interface), Err: err,
+				How: "see that the interface is still there, then run zcbench again"}
 		}
 	}
 	if o.ZeroCopy {

@@ -99,7 +99,7 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	}
 	var in [welcomeSize]byte
 	err = c.readFull(ctx, in[:])
-	for err == nil && isWait(in[:]) {
+	for n := 0; err == nil && n < MostProds && isWait(in[:]); n++ { // one that says it for ever is no receiver
 		err = c.readFull(ctx, in[:])
 	}
 	if err != nil {
@@ -113,6 +113,9 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	}
 	return parseWelcome(in[:])
 }
+
+// MostProds is how often a flow may be prodded: a NIC may take a moment to follow a rule.
+const MostProds = 3
 
 // Prod has the sender's kernel send a packet, before the flow is welcome: it acknowledges a word
 // that says nothing. [Conn.Answered] tells when it has.

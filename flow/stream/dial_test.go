@@ -3,6 +3,7 @@
 package stream_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -130,6 +131,40 @@ func TestDialToSomethingElse(t *testing.T) {
 	if _, _, err := stream.Dial(await.Ending(t, 150*time.Millisecond), mute(t, nil).String(), helloOf(stream.Cookie{}),
 		sock.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a mute server: %v", err)
+	}
+}
+
+// A receiver may say a few times that its welcome is yet to come. One that goes on and on does not
+// hold the sender, who would hear neither its limit nor that the run is called off.
+func TestDialToldToWait(t *testing.T) {
+	w, err := stream.Welcome{}.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := mended(w, func(b []byte) { copy(b, "ZCP1") })
+	few := append(bytes.Repeat(wait, stream.MostProds), w...)
+	c, _, err := stream.Dial(await.Context(t), mute(t, few).String(), helloOf(stream.Cookie{}), sock.Options{})
+	if err != nil {
+		t.Fatalf("%d words before the welcome: %v", stream.MostProds, err)
+	}
+	c.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		peer, err := l.Accept()
+		for many := bytes.Repeat(wait, 1000); err == nil; {
+			_, err = peer.Write(many)
+		}
+	}()
+	await.Return(t, "Dial does not wait for ever", func() {
+		_, _, err = stream.Dial(await.Ending(t, time.Minute), l.Addr().String(), helloOf(stream.Cookie{}),
+			sock.Options{})
+	})
+	if err == nil || !strings.Contains(err.Error(), `begins with "ZCP1"`) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -80,10 +80,12 @@ func (z *Zcrx) Publish() {
 
 // RefillSpace returns how many pieces Refill can take now.
 func (z *Zcrx) RefillSpace() int {
+	// The head first: read after the tail, it may have passed it, where others write there, too.
+	head, tail := atomic.LoadUint32(z.head), z.next
 	if z.lock != nil {
-		return len(z.rqes) - int(atomic.LoadUint32(z.tail)-atomic.LoadUint32(z.head)) - len(z.batch)
+		tail = atomic.LoadUint32(z.tail)
 	}
-	return len(z.rqes) - int(z.next-atomic.LoadUint32(z.head))
+	return max(0, len(z.rqes)-int(tail-head)-len(z.batch))
 }
 
 // RefillEntries returns the size of the refill ring.

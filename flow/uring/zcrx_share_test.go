@@ -91,6 +91,35 @@ func TestZcrxTwoGiveBack(t *testing.T) {
 	}
 }
 
+// What there is room for is never less than nothing, and never more than the refill ring has,
+// whatever the other ring and the kernel do meanwhile.
+func TestZcrxSharedSpace(t *testing.T) {
+	const entries = 64
+	z := tail(entries)
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 1 << 18 {
+			z[1].Refill(0, 1)
+			z[1].Publish()
+			for takeEntry(z[1], func(zcrxRqe) {}) {
+			}
+		}
+		done.Store(true)
+	})
+	for !done.Load() {
+		if n := z[0].RefillSpace(); n < 0 || n > entries {
+			t.Errorf("there is room for %d", n)
+			break
+		}
+	}
+	wg.Wait()
+	*z[0].tail = *z[0].head + entries
+	if z[0].batch = z[0].batch[:3]; z[0].RefillSpace() != 0 {
+		t.Errorf("it is full, and there is room for %d", z[0].RefillSpace())
+	}
+}
+
 // takeEntry takes an entry as the kernel does.
 func takeEntry(z *Zcrx, f func(zcrxRqe)) bool {
 	head := atomic.LoadUint32(z.head)

@@ -100,50 +100,52 @@ func (c *EventCount) add(b, a EventCount) bool {
 // eventSum adds up what events counted in several windows: of one that had a counter for a part of
 // all their time, that is scaled up as a whole.
 type eventSum struct {
-	counts EventCounts
-	broken map[string]bool // began anew, or were not read
+	windows int
+	counts  EventCounts
+	added   map[string]int // in how many windows an event counted on; of those that were read at all
 }
 
 // add adds a window.
 func (s *eventSum) add(before, after EventCounts) {
 	if s.counts == nil {
-		s.counts, s.broken = EventCounts{}, map[string]bool{}
+		s.counts, s.added = EventCounts{}, map[string]int{}
 	}
+	s.windows++
 	for name := range before {
-		if _, ok := after[name]; !ok {
-			s.broken[name] = true
-		}
+		s.added[name] += 0
 	}
 	for name, a := range after {
+		s.added[name] += 0
 		b := before[name]
 		if s.counts[name] == nil {
 			s.counts[name] = make([]EventCount, len(a))
 		}
 		sum := s.counts[name]
 		if len(b) != len(a) || len(sum) != len(a) {
-			s.broken[name] = true
 			continue
 		}
+		whole := 1
 		for i := range a {
 			if !sum[i].add(b[i], a[i]) {
-				s.broken[name] = true
+				whole = 0
 			}
 		}
+		s.added[name] += whole
 	}
 }
 
-// between returns readings between which that was counted, and what is not known.
+// between returns readings between which that was counted, and what is not known: of an event that
+// began anew in a window, or was not read there, the sum would be too little.
 func (s *eventSum) between() (from, to EventCounts, broken []string) {
-	for _, name := range slices.Sorted(maps.Keys(s.broken)) {
-		broken = append(broken, name)
-	}
-	if s.counts == nil {
-		return nil, nil, broken
+	if len(s.added) == 0 {
+		return nil, nil, nil
 	}
 	from, to = EventCounts{}, EventCounts{}
-	for name, c := range s.counts {
-		if !s.broken[name] {
+	for _, name := range slices.Sorted(maps.Keys(s.added)) {
+		if c := s.counts[name]; s.added[name] == s.windows {
 			from[name], to[name] = make([]EventCount, len(c)), c
+		} else {
+			broken = append(broken, name)
 		}
 	}
 	return from, to, broken

@@ -227,10 +227,22 @@ func TestHardwareInTurns(t *testing.T) {
 		!strings.Contains(strings.Join(to.Warnings, "; "), "dram_write_bytes") {
 		t.Errorf("a counter that fell in a turn: %v, %q", got, to.Warnings)
 	}
-	turn(at(1, 1000, 1000, 5, 5), nil) // nothing could be read
-	from, to = Snapshot{}, Snapshot{}
-	if s.Between(&from, &to); len(rowsOf(h, from.Hardware, to.Hardware)) > 0 {
-		t.Errorf("turns of which one was not read: %v", to.Hardware)
+	// A turn that could not be read at an edge, or at both, is in no sum: it would be too little.
+	first, second := [2]EventCounts{at(0, 100, 100, 10, 50), at(9, 160, 160, 20, 60)},
+		[2]EventCounts{at(9, 500, 500, 90, 70), at(99, 560, 560, 95, 80)}
+	for name, turns := range map[string][][2]EventCounts{
+		"at its end": {first, {second[0], nil}}, "at its beginning": {first, {nil, second[1]}},
+		"at both": {first, {nil, nil}}, "before others": {{nil, nil}, {nil, nil}, second},
+		"between": {first, {nil, nil}, second}} {
+		s, from, to = TurnSum{}, Snapshot{}, Snapshot{}
+		for _, x := range turns {
+			turn(x[0], x[1])
+		}
+		s.Between(&from, &to)
+		if got := rowsOf(h, from.Hardware, to.Hardware); len(got) > 0 ||
+			!strings.Contains(strings.Join(to.Warnings, "; "), "cycles, dram_read_bytes, dram_write_bytes") {
+			t.Errorf("a turn was not read %s: %v, %q", name, got, to.Warnings)
+		}
 	}
 }
 
@@ -259,6 +271,8 @@ func TestMBM(t *testing.T) {
 		{"an error", "zen4", map[string]string{root + "mon_data/mon_L3_00/mbm_local_bytes": "Error"}, "",
 			`"Error" is no count`, 0},
 		{"no domain", "zen4", map[string]string{root + "mon_data": ""}, "", "has no mbm_total_bytes", 0},
+		{"no domain of one group", "icelake-sp", map[string]string{flow + "cpus_list": "2-4",
+			root + "web/cpus_list": "", root + "web/mon_data": ""}, "", "web has no mbm_total_bytes", 0},
 		{"allocation alone", "zen4", map[string]string{root + "info/L3_MON": ""}, "", "counts no memory bandwidth", 0},
 		{"occupancy alone", "zen4", map[string]string{root + "info/L3_MON/mon_features": "llc_occupancy"}, "",
 			"does not count mbm_total_bytes", 0},
@@ -286,6 +300,12 @@ func TestMBM(t *testing.T) {
 				x.of, x.missing)
 		}
 		m.Close()
+		fds, _ := filepath.Glob("/proc/self/fd/*")
+		for _, fd := range fds {
+			if to, _ := os.Readlink(fd); strings.HasPrefix(to, fs.sys) {
+				t.Errorf("%s: %s stays open", x.name, to)
+			}
+		}
 	}
 	var none *MBM
 	if c, err := none.Read(); c != nil || err != nil {

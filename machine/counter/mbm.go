@@ -79,7 +79,8 @@ func (m *MBM) open(fs FS, cpus []int) error {
 		if !slices.Contains(names, name) {
 			continue
 		}
-		e := mbmEvent{name: name}
+		m.events = append(m.events, mbmEvent{name: name}) // Close finds its files, whatever comes
+		e := &m.events[len(m.events)-1]
 		for _, dir := range dirs {
 			files, _ := filepath.Glob(filepath.Join(dir, "mon_data/mon_L3_*", name))
 			if len(files) == 0 {
@@ -97,7 +98,6 @@ func (m *MBM) open(fs FS, cpus []int) error {
 				e.files = append(e.files, f)
 			}
 		}
-		m.events = append(m.events, e)
 	}
 	return m.counts(filepath.Join(root, "info/L3_MON"))
 }

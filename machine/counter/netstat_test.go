@@ -4,10 +4,13 @@ package counter
 
 import (
 	"bytes"
+	"os"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/machine/measure"
 )
@@ -97,4 +100,37 @@ func FuzzParseSNMP6(f *testing.F) {
 			t.Error("more counters than bytes")
 		}
 	})
+}
+
+// A thread's files are those of its network namespace, not of the caller's.
+func TestOfThread(t *testing.T) {
+	tid, leave := 0, make(chan struct{})
+	at, done := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread goes with it
+		defer close(done)
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		tid = unix.Gettid()
+		at <- err
+		<-leave
+	}()
+	if err := <-at; err != nil {
+		close(leave)
+		t.Skipf("it takes a network namespace: %v", err)
+	}
+	defer func() { close(leave); <-done }()
+	of := func(fs FS) string {
+		to, err := os.Readlink(fs.netPath("ns/net"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return to
+	}
+	own := of(FS{})
+	if there := of(FS{}.OfThread(tid)); there == own {
+		t.Errorf("thread %d is in %s, as this one", tid, there)
+	}
+	if again := of(FS{}.OfThread(0)); again != own {
+		t.Errorf("thread 0 is in %s, the caller in %s", again, own)
+	}
 }

@@ -26,6 +26,17 @@ func TreeClock(pid int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	for _, child := range Children(pid) {
+		if t, err := TreeClock(child); err == nil {
+			ns += t
+		}
+	}
+	return ns, nil
+}
+
+// Children lists the processes that process pid of this host has started, and that live. It needs
+// CONFIG_PROC_CHILDREN.
+func Children(pid int) (out []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, path := range tasks {
 		text, err := kernelfile.ReadFile(path)
@@ -33,13 +44,12 @@ func TreeClock(pid int) (int64, error) {
 			continue // the thread ended
 		}
 		for _, word := range strings.Fields(string(text)) {
-			child, _ := strconv.Atoi(word)
-			if t, err := TreeClock(child); err == nil {
-				ns += t
+			if child, err := strconv.Atoi(word); err == nil && child > 1 { // 0 is of another PID namespace
+				out = append(out, child)
 			}
 		}
 	}
-	return ns, nil
+	return out
 }
 
 // processClock reads a process's own CPU time and adds that of the children that it waited for.

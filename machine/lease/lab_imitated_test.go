@@ -17,6 +17,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/setting"
@@ -304,7 +305,7 @@ func TestLabImitatedNAPITaken(t *testing.T) {
 			t.Fatalf("it ended, and the queue was never taken: %s", r.said.String())
 		}
 	}
-	kill(t, r.cmd.Process.Pid, children(r.cmd.Process.Pid), "all", false, r.done, &r.said)
+	kill(t, r.cmd.Process.Pid, counter.Children(r.cmd.Process.Pid), "all", false, r.done, &r.said)
 	await.Until(t, "the queue is free", func() bool { return !taken() })
 	if now := napi(""); now == want {
 		t.Error("the driver did not forget it: this tests nothing")

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
@@ -201,5 +202,5 @@ func killWhenSet(t *testing.T, flags []string, who string, after time.Duration) 
 		t.Fatalf("nothing is set after %v: %s", await.Hang, said.String())
 	}
 	await.Pause("another moment each time", after)
-	return kill(t, cmd.Process.Pid, children(cmd.Process.Pid), who, false, done, &said)
+	return kill(t, cmd.Process.Pid, counter.Children(cmd.Process.Pid), who, false, done, &said)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
@@ -519,9 +520,9 @@ func killRun(t *testing.T, args []string, who string, after time.Duration) (kill
 	if v.ended(t, after) {
 		return 0, v.took
 	}
-	agents := children(v.cmd.Process.Pid)
+	agents := counter.Children(v.cmd.Process.Pid)
 	for who != "controller" && len(agents) == 0 && !v.ended(t, time.Millisecond) { // too early for any
-		agents = children(v.cmd.Process.Pid)
+		agents = counter.Children(v.cmd.Process.Pid)
 	}
 	killed = kill(t, v.cmd.Process.Pid, agents, who, after.Microseconds()%2 == 0, v.done, &v.said)
 	return killed, v.took
@@ -536,7 +537,7 @@ func killSteered(t *testing.T, args []string, who string) (killed int) {
 			t.Fatalf("it ended, and two flows were never steered: %s", v.said.String())
 		}
 	}
-	return kill(t, v.cmd.Process.Pid, children(v.cmd.Process.Pid), who, false, v.done, &v.said)
+	return kill(t, v.cmd.Process.Pid, counter.Children(v.cmd.Process.Pid), who, false, v.done, &v.said)
 }
 
 // rules is how many ntuple rules the receiver's interface has.
@@ -611,24 +612,6 @@ func kill(t *testing.T, controller int, agents []int, who string, second bool, d
 		t.Fatalf("%d agents live %v after the end of the run: %s", alive, await.Hang, said.String())
 	}
 	return killed
-}
-
-// children lists the processes whose parent is pid.
-func children(pid int) []int {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	var out []int
-	for _, s := range stats {
-		b, err := os.ReadFile(s)
-		if err != nil {
-			continue
-		}
-		f := strings.Fields(string(b)[bytes.LastIndexByte(b, ')')+1:])
-		if len(f) > 1 && f[1] == strconv.Itoa(pid) {
-			n, _ := strconv.Atoi(filepath.Base(filepath.Dir(s)))
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // What a data path sets: see Changes.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -71,6 +72,12 @@ func (p *placedLease) make(write func(placeNote) error) error {
 	if err == nil || unwritten != nil {
 		return err
 	}
+	return noLease(err)
+}
+
+// noLease says whether a refused lease is a feature that the kernel or the driver has not, or
+// something on the host that is in the way.
+func noLease(err error) error {
 	u := &fault.Unsupported{Mode: "lease_queue", Op: fault.Reason(err), How: fault.Fix(err)}
 	if e := (*fault.Error)(nil); errors.As(err, &e) && e.Err != nil {
 		if u.Op, u.Err = e.Op, e.Err; e.Ack != "" {
@@ -212,6 +219,9 @@ func (p *placedLease) furnish(addrs []netip.Prefix) error {
 	if err := p.d.up(c, l.Index, p.dev); err != nil {
 		return err
 	}
+	if err := p.loose(); err != nil {
+		return err
+	}
 	for _, a := range addrs {
 		if err := p.route(c, l.Index, a.Addr().Is6()); err != nil {
 			return err
@@ -220,14 +230,31 @@ func (p *placedLease) furnish(addrs []netip.Prefix) error {
 	return nil
 }
 
-// route has all packets leave by the container's end, where the container has no other way.
+// lastMetric is that of a route which comes after all others of a container.
+const lastMetric = 1 << 30
+
+// route has packets leave by the container's end that have no other way, or whose socket is bound
+// to it: the container's own routes come first.
 func (p *placedLease) route(c *rtnl.Conn, index int, v6 bool) error {
 	family := byte(unix.AF_INET)
 	if v6 {
 		family = unix.AF_INET6
 	}
-	if err := c.AddDefault(index, family); err != nil && !errors.Is(err, unix.EEXIST) {
+	if err := c.AddDefault(index, family, lastMetric); err != nil && !errors.Is(err, unix.EEXIST) { // twice
 		return failed(remedy.RouteAdd, "make the default route by "+p.dev, err, remedy.On{Dev: p.dev})
+	}
+	return nil
+}
+
+// loose has the container's end take packets whose answers would leave by another interface, where
+// the container has a route of its own to the sender: the flow's socket is bound to this one. It
+// runs in the container, and goes with the interface.
+func (p *placedLease) loose() error {
+	const loosely = "2"
+	file := "/proc/sys/net/ipv4/conf/" + p.dev + "/rp_filter"
+	if err := os.WriteFile(file, []byte(loosely), 0); err != nil {
+		return &fault.Error{Op: "have " + p.dev + " take packets of any sender", Err: err,
+			How: "run zcbench where /proc/sys can be written"}
 	}
 	return nil
 }
@@ -299,12 +326,13 @@ func (d *Device) LeasedInto(q Queue, path string) (bool, error) {
 	return err == nil && id == q.Lease.Netns, err
 }
 
-// OurLease finds the end beside the NIC of the pair that has an RX queue leased into the network
-// namespace at a path, by its index. made is false where that is not of zcbench's making.
-func (d *Device) OurLease(queue int, path string) (primary int, made bool, err error) {
+// OurLease finds the pair that has an RX queue leased into the network namespace at a path: the
+// index of its end there, and of that beside the NIC. made is false where the pair is not of
+// zcbench's making.
+func (d *Device) OurLease(queue int, path string) (there, primary int, made bool, err error) {
 	q, err := d.Queue(queue)
 	if err != nil {
-		return 0, false, err
+		return 0, 0, false, err
 	}
 	is, err := d.LeasedInto(q, path)
 	if err == nil && !is {
@@ -312,11 +340,11 @@ func (d *Device) OurLease(queue int, path string) (primary int, made bool, err e
 			"leased to none", path, queue, d.Name), Err: unix.ENXIO, How: "name the queue with --lease-queue"}
 	}
 	if err != nil {
-		return 0, false, err
+		return 0, 0, false, err
 	}
 	ns, err := veth.OpenNetns(path)
 	if err != nil {
-		return 0, false, err
+		return 0, 0, false, err
 	}
 	defer ns.Close()
 	err = ns.Do(func() error {
@@ -327,7 +355,7 @@ func (d *Device) OurLease(queue int, path string) (primary int, made bool, err e
 	if err == nil {
 		made, err = (&placedLease{d: d}).holds(uint32(primary))
 	}
-	return primary, made, err
+	return q.Lease.Index, primary, made, err
 }
 
 // look finds a lease that somebody else has made.

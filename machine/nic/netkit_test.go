@@ -3,10 +3,12 @@
 package nic
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/remedy/remedytest"
 	"golang.org/x/sys/unix"
@@ -35,6 +37,35 @@ func TestRefusedLease(t *testing.T) {
 			but = append(slices.Clone(but), unix.ENODEV) // it is gone
 		}
 		remedytest.Try(t, x.call, x.object, remedytest.Denied(unix.SYS_SENDMSG, x.do), but...)
+	}
+}
+
+// An older kernel and a driver without queue operations have no leases; a queue that is taken, or
+// rights that are missing, are in the way of one. Each is told with its words.
+func TestNoLease(t *testing.T) {
+	d, err := Open("lo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	p := &placedLease{d, 3, "nk0", "/run/netns/ct"}
+	for errno, x := range map[unix.Errno]struct {
+		blocked bool
+		words   string
+	}{
+		unix.EOPNOTSUPP: {false, "7.1"}, unix.EINVAL: {false, "RX queue 3 of lo to nk0"},
+		unix.EBUSY: {true, "RX queue 3 of lo to nk0"}, unix.EPERM: {true, "RX queue 3 of lo to nk0"},
+	} {
+		var got error
+		denied := remedytest.Denied(unix.SYS_SENDMSG, func() error { return p.lease(1, -1) })
+		if err := denied(errno); err != nil {
+			got = noLease(err)
+		}
+		u := (*fault.Unsupported)(nil)
+		if !errors.As(got, &u) || u.Mode != "lease_queue" || u.Blocked != x.blocked || !errors.Is(got, errno) ||
+			!strings.Contains(got.Error()+"; "+fault.Fix(got), x.words) {
+			t.Errorf("%v: %v; fix: %s", errno, got, fault.Fix(got))
+		}
 	}
 }
 

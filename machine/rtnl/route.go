@@ -49,15 +49,20 @@ func (c *Conn) RouteFrom(to, from netip.Addr) (index int, err error) {
 }
 
 // AddDefault makes the route of all packets, of IPv4 or IPv6, that no other route is for: by an
-// interface that needs no neighbours. unix.EEXIST: there is one.
-func (c *Conn) AddDefault(index int, family byte) error {
+// interface that needs no neighbours. Of several the one with the lowest metric is taken, and by a
+// socket that is bound to an interface that of the interface. unix.EEXIST: there is one of that
+// metric.
+func (c *Conn) AddDefault(index int, family byte, metric uint32) error {
 	h := make([]byte, unix.SizeofRtMsg)
 	h[0], h[4], h[5], h[7] = family, unix.RT_TABLE_MAIN, unix.RTPROT_STATIC, unix.RTN_UNICAST
 	if family == unix.AF_INET {
 		h[6] = unix.RT_SCOPE_LINK
 	}
 	_, err := c.ask(unix.RTM_NEWROUTE, netlink.Acknowledge|netlink.Create|netlink.Excl, h,
-		func(ae *netlink.AttributeEncoder) { ae.Uint32(unix.RTA_OIF, uint32(index)) })
+		func(ae *netlink.AttributeEncoder) {
+			ae.Uint32(unix.RTA_OIF, uint32(index))
+			ae.Uint32(unix.RTA_PRIORITY, metric)
+		})
 	return err
 }
 

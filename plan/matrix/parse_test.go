@@ -125,7 +125,7 @@ func TestShippedExperiments(t *testing.T) {
 	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1+2 {
 		t.Errorf("lab: %d cells", len(s.Cells))
 	}
-	if s := mustParse(t, file(t, "starvation")); len(s.Cells) != 45 || s.Base == nil || len(s.Primary) != 1 ||
+	if s := mustParse(t, file(t, "starvation")); len(s.Cells) != 31 || s.Base == nil || len(s.Primary) != 1 ||
 		s.Replays() != 10 {
 		t.Errorf("starvation: %d cells, baseline %+v, %d replays", len(s.Cells), s.Base, s.Replays())
 	}

@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -115,5 +116,20 @@ func TestTurnsRefused(t *testing.T) {
 	b, err := Parse("x.yaml", []byte("name: x\norder: blocks\nfactors: {rx: [tcp], tx: [tcp]}\n"))
 	if err != nil || a.Hash() != b.Hash() {
 		t.Errorf("order: blocks is another plan: %v", err)
+	}
+}
+
+// The leased queue is one: two modes that take it over cannot have it in turns. Beside one of them
+// a mode that takes no memory has its turns, and several flows all the same.
+func TestTurnsOnLease(t *testing.T) {
+	const text = "name: x\nsut: {host: \"netns:ct\", dev: nk0}\ntg: {host: \"ssh:a\"}\nlease_queue: eth0:3\n" +
+		"order: turns\nflows: 4\nqueues: 1\nfactors: {rx: [%s], tx: [tcp]}\n"
+	if _, err := Parse("x.yaml", fmt.Appendf(nil, text, "zcrx, devmem")); err == nil ||
+		!strings.Contains(err.Error(), "lease_queue eth0:3: ") ||
+		!strings.Contains(err.Error(), "would have the leased queue at the same time: use order: blocks") {
+		t.Errorf("two: %v", err)
+	}
+	if _, err := Parse("x.yaml", fmt.Appendf(nil, text, "tcp, zcrx")); err != nil {
+		t.Errorf("one: %v", err)
 	}
 }

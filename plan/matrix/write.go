@@ -45,20 +45,27 @@ func (s *Spec) Without(keys ...string) (string, error) {
 	if !ok { // of one key alone, which no experiment is
 		return "", at(root, "%s is not a mapping", s.fileName)
 	}
-	lines := strings.SplitAfter(s.File, "\n")
+	lines := strings.SplitAfter(strings.TrimPrefix(s.File, "\ufeff"), "\n")
 	var out strings.Builder
 	first := m.Values[0].Key.GetToken().Position.Line
-	out.WriteString(strings.Join(lines[:first-1], ""))
+	for _, line := range lines[:first-1] {
+		if !strings.HasPrefix(line, "---") { // it goes on behind other lines
+			out.WriteString(line)
+		}
+	}
 	for i, v := range m.Values {
 		p := v.Key.GetToken().Position
-		if p.Column != 1 {
-			return "", at(v, "a key that does not begin its line")
+		key, err := scalar(v.Key)
+		if err != nil || p.Column != 1 {
+			return "", &Error{File: s.fileName, Line: p.Line, Column: p.Column,
+				Msg: "a key of the experiment that does not begin its line: write each of them on a line of its own, " +
+					"not indented and without braces around all"}
 		}
 		end := len(lines)
 		if i+1 < len(m.Values) {
 			end = m.Values[i+1].Key.GetToken().Position.Line - 1
 		}
-		if !slices.Contains(keys, v.Key.String()) {
+		if !slices.Contains(keys, key) {
 			out.WriteString(strings.Join(lines[p.Line-1:end], ""))
 		}
 	}

@@ -249,15 +249,19 @@ func (s *shortener) differ(t *topic, q *question, of []told, goesOn bool) (c cla
 	return c
 }
 
-// moved says how many bytes each of the two moves for a byte of payload: of several comparisons, by
-// how much less or more.
+// moved says how many bytes are moved with each of the two for a byte of payload: of several
+// comparisons, by how much less or more.
 func (t *topic) moved(q *question, of []told, goesOn bool) string {
-	r := of[0].row
+	r, with := of[0].row, t.b
+	if goesOn && !t.setting {
+		with = "it"
+	}
 	if len(of) > 1 || t.setting {
 		amount := map[bool]string{true: "fewer", false: "more"}[of[0].state == stGood]
-		return t.says(fmt.Sprintf("moves %s %s %s per byte of payload", share(of), amount, q.moves), "than", goesOn)
+		return fmt.Sprintf("with %s %s %s %s %s per byte of payload than with %s", with, q.mover, share(of), amount,
+			q.moves, t.a)
 	}
-	return fmt.Sprintf("%s moves %s %s per byte of payload, %s %s", pronoun(t.b, goesOn), numberOf(r.SumB.Median),
+	return fmt.Sprintf("with %s %s %s %s per byte of payload, with %s %s", with, q.mover, numberOf(r.SumB.Median),
 		q.moves, t.a, numberOf(r.SumA.Median))
 }
 

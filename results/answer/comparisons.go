@@ -261,6 +261,7 @@ const (
 	tooMany   = "so few runs cannot decide so many comparisons, whatever the data"
 	noBoots   = "too few boots"
 	byClocks  = "the hosts' clocks do not agree well enough"
+	byCaches  = "caches may carry as much from turn to turn: longer turns make that less"
 	byFactors = "the two differ in several factors"
 )
 
@@ -286,6 +287,8 @@ func reason(r *compare.Row) string {
 		return "the costs differ no more than the rates do"
 	case r.OffClocks:
 		return byClocks
+	case r.OffCaches:
+		return byCaches
 	case r.Reach != nil && !r.Reach.Attainable():
 		return tooMany
 	}

@@ -107,8 +107,8 @@ type question struct {
 	// work says for what, where a cost is of a rate: "to receive".
 	work string
 	// moves is what the figure counts per byte of payload, where it says why a mode costs what it
-	// does, and not what: "bytes of DRAM".
-	moves string
+	// does, and not what: "bytes of DRAM". mover is all that moves them: no mode does alone.
+	mover, moves string
 }
 
 // The questions, in the order of what people ask.
@@ -124,9 +124,9 @@ var questions = []question{
 	{figures: []string{"delivery_p99_us", "rtt_p99_us"}, cost: true, less: "time of delivery (p99)",
 		short: "p99", work: "at"},
 	{figures: []string{"dram_bytes_per_byte"}, cost: true, less: "DRAM traffic", short: "DRAM", work: "for",
-		moves: "bytes of DRAM"},
+		mover: "the machine moves", moves: "bytes of DRAM"},
 	{figures: []string{"mbm_bytes_per_byte"}, cost: true, less: "memory traffic of the CPUs", short: "memory",
-		work: "for", moves: "bytes between caches and memory"},
+		work: "for", mover: "the CPUs move", moves: "bytes between caches and memory"},
 }
 
 func questionOf(r *compare.Row) *question {
@@ -253,7 +253,7 @@ func stateOf(r *compare.Row, q *question) state {
 		return stHeld
 	case len(a.Runs) == 0 || len(b.Runs) == 0 || r.SumA == nil || r.SumB == nil:
 		return stSilent
-	case r.Work != "", r.Other != "", r.OtherClass != "", r.ByClocks, r.OffClocks:
+	case r.Work != "", r.Other != "", r.OtherClass != "", r.ByClocks, r.OffClocks, r.OffCaches:
 		return stSilent
 	case len(r.Diff.Warnings) > 0 || r.Diff.TooFewUnits():
 		return stFew

@@ -38,6 +38,9 @@ func noisy(c plantest.Cell, cv float64) plantest.Cell { c.CV = cv; return c }
 // moves says how many bytes of DRAM a cell moves per byte of payload.
 func moves(c plantest.Cell, bytes float64) plantest.Cell { c.DRAM = bytes; return c }
 
+// carries says how many of these bytes caches may carry from turn to turn.
+func carries(c plantest.Cell, bytes float64) plantest.Cell { c.Carried = bytes; return c }
+
 // by says what limited the runs of a cell.
 func by(c plantest.Cell, l plan.LimitedBy) plantest.Cell { c.Limit = l; return c }
 
@@ -86,6 +89,10 @@ var briefs = []struct {
 		moves(at(made("zcrx", "tcp", 0, .6), 20), 1), moves(at(made("uring", "tcp", 0, .8), 20), 3.1)}},
 	{"memory at one CPU time", 16, []plantest.Cell{moves(at(made("tcp", "tcp", 0, 1), 20), 3.1),
 		moves(at(made("zcrx", "tcp", 0, 1), 20), 1)}},
+	{"memory in short turns", 10, []plantest.Cell{carries(moves(at(made("tcp", "tcp", 0, 1), 20), 3.1), .09),
+		carries(moves(at(made("zcrx", "tcp", 0, .6), 20), 1), .09)}},
+	{"memory beside a large cache", 10, []plantest.Cell{carries(moves(at(made("tcp", "tcp", 0, 1), 20), 3.1), 1.2),
+		carries(moves(at(made("zcrx", "tcp", 0, .6), 20), 1), 1.2)}},
 	{"memory at full speed is no equal work", 8, []plantest.Cell{moves(made("tcp", "tcp", 20, 1), 3.1),
 		moves(made("zcrx", "tcp", 40, 1), 1)}},
 	{"one mode", 8, []plantest.Cell{made("tcp", "tcp", 20, 1)}},

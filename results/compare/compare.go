@@ -262,6 +262,10 @@ type Row struct {
 	// one clock, or it is not known. OffClocks: that may be all of the difference.
 	ClockUs   float64 `json:"clock_us,omitempty"`
 	OffClocks bool    `json:"off_clocks,omitempty"`
+	// Carried is by how much memory's traffic in turns may be off, by what caches keep from one
+	// turn to the next, in bytes per byte; OffCaches: that may be all of the difference.
+	Carried   float64 `json:"carried_bytes_per_byte,omitempty"`
+	OffCaches bool    `json:"off_caches,omitempty"`
 
 	// equal is whether the two are no more than a margin apart, where that was asked.
 	Equal *equal `json:"equal,omitempty"`
@@ -416,7 +420,7 @@ func judge(rows []*Row, m Metric) {
 			r.underLimit()
 		}
 		r.rates(m)
-		r.withinClocks()
+		r.withinOff()
 		r.clocks(m)
 		if r.OtherClass != "" {
 			r.Verdict, r.AtLimit = Unsure, ""
@@ -444,7 +448,8 @@ func rowsOf(pairs []pairing, m Metric, between stat.Between) []Row {
 				row.Published = append(row.Published, c.Source)
 			}
 		}
-		row.OfA, row.OfB, row.Inert, row.ClockUs = p.a.of(), p.b.of(), inertBetween(p.a, p.b), clockUs(p, m)
+		row.OfA, row.OfB, row.Inert = p.a.of(), p.b.of(), inertBetween(p.a, p.b)
+		row.ClockUs, row.Carried = clockUs(p, m), carried(p, m)
 		row.Means = means(p.a, p.b, "A", "B", m)
 		if a.whole+b.whole == 0 {
 			continue
@@ -590,7 +595,7 @@ func (r *Row) Worse(share float64) bool {
 	if !r.Verdict.Bad() || ratio == nil || ratio.Lo == nil {
 		return false
 	}
-	least, _ := r.clockBounds(min(r.loss(*ratio.Lo), r.loss(*ratio.Hi)))
+	least, _ := r.offBounds(min(r.loss(*ratio.Lo), r.loss(*ratio.Hi)))
 	return least > share+r.unresolved
 }
 
@@ -601,7 +606,7 @@ func (r *Row) Possible(share float64) bool {
 	if ratio == nil || ratio.Lo == nil {
 		return true
 	}
-	_, most := r.clockBounds(max(r.loss(*ratio.Lo), r.loss(*ratio.Hi)))
+	_, most := r.offBounds(max(r.loss(*ratio.Lo), r.loss(*ratio.Hi)))
 	return most > share-r.unresolved
 }
 

@@ -24,9 +24,9 @@ func inside(q *stat.Ratio, margin float64) bool {
 // Within asks of every row whether its two are within margin (0.02 = 2 %) of each other.
 // Families are corrected apart, as verdicts are. Of what was held up by something else, or
 // measured by two instruments, it is not known, nor across boots that are too few, nor of the
-// costs of unequal work, nor of times between hosts whose clocks are not known so well. What the
-// CPUs' frequencies may hide is taken off. It is
-// asked of all runs, too, where gates left some out.
+// costs of unequal work, nor of times between hosts whose clocks are not known so well, nor of
+// traffic of which caches may carry so much from turn to turn. What the CPUs' frequencies may hide
+// is taken off. It is asked of all runs, too, where gates left some out.
 func (r *Result) Within(margin float64) { WithinAll([]*Result{r}, margin) }
 
 func within(rows []*Row, margin float64) {
@@ -37,7 +37,7 @@ func within(rows []*Row, margin float64) {
 			row.SumA == nil || row.SumB == nil {
 			continue
 		}
-		if !row.clocksTell(margin) {
+		if !row.offTells(margin) {
 			continue
 		}
 		most := margin - row.hidden

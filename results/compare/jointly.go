@@ -200,7 +200,7 @@ func (r *Row) bounds() bool { return !r.of.ofReturn() && r.Metric != "cycles_per
 // figures.
 func (r *Row) Bounds() *stat.Ratio {
 	if r.Verdict != Unsure || r.AtLimit != "" || r.Work != "" || r.Other != "" || r.OtherClass != "" || r.Mixed() ||
-		r.OffClocks || r.ByClocks || r.own == 0 || !r.bounds() || !r.asks() {
+		r.OffClocks || r.OffCaches || r.ByClocks || r.own == 0 || !r.bounds() || !r.asks() {
 		return nil
 	}
 	return r.Diff.Told(stat.Alpha * r.own)
@@ -209,7 +209,7 @@ func (r *Row) Bounds() *stat.Ratio {
 // Near reports whether the two are less than a margin (0.05 = 5 %) apart: their [Row.Bounds] are.
 // Where a margin was asked for, that alone says so.
 func (r *Row) Near(margin float64) bool {
-	return (r.from == nil || r.from.margin == 0) && inside(r.Bounds(), margin-r.hidden) && r.clocksTell(margin)
+	return (r.from == nil || r.from.margin == 0) && inside(r.Bounds(), margin-r.hidden) && r.offTells(margin)
 }
 
 // Cells returns the two cells of a row, with their runs.

@@ -40,10 +40,10 @@ func (r *Row) RunsToFind(tests int, effect float64) (runs, least int) {
 }
 
 // Excludes returns above which share no difference is: where the row's interval ends, and what the
-// clocks and the figure's own steps hide. ok is false where that is not known.
+// clocks, caches and the figure's own steps hide. ok is false where that is not known.
 func (r *Row) Excludes() (share float64, ok bool) {
 	share, ok = excludes(r.Diff.Ratio)
-	_, share = r.clockBounds(share)
+	_, share = r.offBounds(share)
 	share += r.hidden
 	return share, ok && !math.IsInf(share, 0)
 }

@@ -144,6 +144,53 @@ func TestClocksOfOldRecords(t *testing.T) {
 	}
 }
 
+// Memory's traffic in turns is no better known than what caches keep from one turn to the next: a
+// difference that is no more than both cells' is none, however narrow its interval, and the two are
+// not equal for it. More is told, with how much it may be off.
+func TestTrafficInTurns(t *testing.T) {
+	zcrx := plan.Cell{ID: "zcrx/tcp", RX: "zcrx", TX: "tcp", Touch: "read"}
+	for _, x := range []struct {
+		name       string
+		a, b, off  float64
+		text, gate string // the verdict, and whether B is worse by more than 5 %
+	}{
+		{"no turns", 1, 1.1, 0, "costlier (within this boot)", "worse"},
+		{"long turns", 1, 1.1, .005, "costlier (within this boot)", "worse"},
+		{"short turns", 1, 1.1, .06, "cannot tell (caches may carry 0.06 from turn to turn)", "may be"},
+		{"much more", 1, 3.1, .09, "costlier (within this boot; caches may carry 0.09 from turn to turn)", "worse"},
+		{"much less", 3.1, 1, .09, "cheaper (within this boot; caches may carry 0.09 from turn to turn)", "no"},
+		{"a large cache", 3.1, 1, 1.2, "cannot tell (caches may carry 1.2 from turn to turn)", "may be"},
+		{"as much", 1, 1, .09, "cannot tell", "may be"},
+		{"as much, in long turns", 1, 1, .0005, "equal within 5 % (within this boot)", "no"},
+	} {
+		var recs []results.Record
+		for i, c := range []plan.Cell{tcp, zcrx} {
+			for rep := range 12 {
+				r := results.Record{Cell: c, Verdict: results.OK, Rep: rep, Block: rep, SessionID: "s",
+					Schema: results.SchemaVersion}
+				v := []float64{x.a, x.b}[i] * (1 + .001*float64((rep*(5+2*i))%12))
+				r.SUT.Env.BootID, r.TG.Env.BootID, r.SUT.ThroughputGbps = "sut", "tg", new(1.0)
+				r.SUT.DRAMPerByte, r.SUT.CarriedPerByte = &v, new(x.off)
+				recs = append(recs, r)
+			}
+		}
+		s := NewSet("s", results.Journal{Records: recs})
+		r, err := Within(&s, tcp, metrics(t, "dram_bytes_per_byte"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Within(.05)
+		row := &r.Rows[0]
+		got := map[bool]string{true: "worse"}[row.Worse(.05)]
+		if got == "" {
+			got = map[bool]string{true: "may be", false: "no"}[row.Possible(.05)]
+		}
+		if text := row.VerdictText(); text != x.text || got != x.gate {
+			t.Errorf("%s: %q, worse: %s", x.name, text, got)
+		}
+	}
+}
+
 // What is lost is a share of a time that the clocks may have made shorter or longer, and of times
 // that are sorted into buckets: a regression is one that is more than these may be.
 func TestLossOfTimes(t *testing.T) {

@@ -331,8 +331,8 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 		return v, r.Diff.Warnings
 	case r.Work != "":
 		return string(r.Work), nil
-	case r.OffClocks:
-		return v, []string{r.clockText()}
+	case r.OffClocks, r.OffCaches:
+		return v, []string{r.offText()}
 	case r.Verdict == Unsure && r.Inert == nil && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
 		return v, []string{fmt.Sprintf("with %d runs in %d comparisons, p is at least %.2g", r.Reach.Runs,
 			r.Reach.Tests, r.Reach.LeastP)}
@@ -365,8 +365,8 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 	if r.Verdict != Unsure || r.Equal.Holds() {
 		beside = append(beside, r.meansOf(nameA, nameB)...)
 	}
-	if r.ClockUs > 0 && (r.Verdict != Unsure || r.Equal.Holds()) {
-		beside = append(beside, r.clockText())
+	if text := r.offText(); text != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
+		beside = append(beside, text)
 	}
 	if r.Inert != nil {
 		beside = append(beside, didNotAct(r.Inert))

@@ -21,6 +21,7 @@ type Cell struct {
 	Cores, TGCores float64 // busy; 0: not measured
 	Watts          float64 // of each host; 0: not measured
 	DRAM           float64 // bytes per byte of payload at the receiver; 0: not measured
+	Carried        float64 // of them may be of other turns, or in these; 0: there were no turns
 	CV             float64 // by which all vary from run to run
 
 	Most int // runs that there are of it; 0: as many as of all
@@ -100,6 +101,9 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 		}
 		if i == 0 {
 			h.DRAMPerByte = vary(c.DRAM)
+			if c.Carried > 0 {
+				h.CarriedPerByte = new(c.Carried)
+			}
 		}
 		if p := []*float64{c.RXCopied, c.TXCopied}[i]; p != nil {
 			copied := uint64(float64(*h.Bytes) * *p / 100)

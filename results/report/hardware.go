@@ -24,6 +24,7 @@ type Hardware struct {
 	LLCMissesPerKB    *stat.Summary `json:"llc_misses_per_kb,omitempty"`
 	DRAMPerByte       *stat.Summary `json:"dram_bytes_per_byte,omitempty"`
 	MBMPerByte        *stat.Summary `json:"mbm_bytes_per_byte,omitempty"`
+	CarriedPerByte    *stat.Summary `json:"carried_bytes_per_byte,omitempty"`
 }
 
 // hardwareOf summarizes it; nil: nothing was counted.
@@ -34,7 +35,8 @@ func hardwareOf(stat func(func(*results.Host) *float64) *stat.Summary) *Hardware
 		IPC:               stat(func(h *results.Host) *float64 { return h.IPC }),
 		LLCMissesPerKB:    stat(func(h *results.Host) *float64 { return h.LLCMissesPerKB }),
 		DRAMPerByte:       stat(func(h *results.Host) *float64 { return h.DRAMPerByte }),
-		MBMPerByte:        stat(func(h *results.Host) *float64 { return h.MBMPerByte })}
+		MBMPerByte:        stat(func(h *results.Host) *float64 { return h.MBMPerByte }),
+		CarriedPerByte:    stat(func(h *results.Host) *float64 { return h.CarriedPerByte })}
 	if h == (Hardware{}) {
 		return nil
 	}
@@ -49,7 +51,8 @@ type hardwareRow struct {
 
 // hardwareHeads are the columns behind the end, and their units.
 var hardwareHeads = [][2]string{{"time", "ns/kB"}, {"cycles", "1/kB"}, {"instructions", "1/kB"}, {"per cycle", ""},
-	{"LLC misses", "1/kB"}, {"DRAM", "bytes/byte"}, {"95 % interval", ""}, {"caches", "bytes/byte"}}
+	{"LLC misses", "1/kB"}, {"DRAM", "bytes/byte"}, {"95 % interval", ""}, {"caches", "bytes/byte"},
+	{"turns", "+-"}}
 
 // HardwareHeads are the columns for the page.
 func (s *Summary) HardwareHeads() [][2]string { return hardwareHeads }
@@ -68,17 +71,18 @@ func (s *Summary) HardwareRows() (out []hardwareRow) {
 			out = append(out, hardwareRow{c.Cell.ID, role.Label(), []string{median(e.NsPerKB, digits3),
 				median(h.CyclesPerByte, perKB), median(h.InstructionsPerKB, digits3), median(h.IPC, fixed2),
 				median(h.LLCMissesPerKB, digits3), median(h.DRAMPerByte, fixed2), interval(h.DRAMPerByte, fixed2),
-				median(h.MBMPerByte, fixed2)}})
+				median(h.MBMPerByte, fixed2), median(h.CarriedPerByte, fixed2)}})
 		}
 	}
 	return out
 }
 
 // hardwareMeans explains the table.
-const hardwareMeans = "What processor and memory did for a kB (1000 bytes) of payload, medians: cycles, instructions " +
-	"and misses of the last-level cache are of the measured CPUs; DRAM is what the machine's memory controllers read " +
+const hardwareMeans = "What processor and memory did for a kB (1000 bytes) of payload, medians: cycles and " +
+	"instructions are of the measured CPUs, misses of the last-level cache too, but AMD's are of all CPUs that share " +
+	"it; DRAM is what the machine's memory controllers read " +
 	"and wrote per byte of payload, for all CPUs and devices, both ends' where they share it; caches is what CPUs " +
-	"moved between their caches and memory (resctrl)"
+	"moved between their caches and memory (resctrl); both may be off by what caches carry from turn to turn (turns)"
 
 // HardwareMeans is that for the page.
 func (s *Summary) HardwareMeans() string { return hardwareMeans }
@@ -90,7 +94,7 @@ func writeHardware(b *screen.Writer, s *Summary) {
 	}
 	b.WriteString("\n")
 	wrap(b, "", "", hardwareMeans)
-	t := screen.Aligned("<<>>>>>>>>")
+	t := screen.Aligned("<<>>>>>>>>>")
 	var heads, units []string
 	for _, h := range hardwareHeads {
 		heads, units = append(heads, h[0]), append(units, h[1])

@@ -14,8 +14,8 @@ import (
 // what was not measured is no zero, and without any there is no table.
 func TestHardwareTable(t *testing.T) {
 	made := func(dram float64) string {
-		j := plantest.Journal(7, 8, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20, Cores: 1, DRAM: dram},
-			plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Gbps: 20, Cores: .6})
+		j := plantest.Journal(7, 8, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20, Cores: 1, DRAM: dram,
+			Carried: .09 * min(dram, 1)}, plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Gbps: 20, Cores: .6})
 		for i := range j.Records {
 			if h := &j.Records[i].SUT; h.DRAMPerByte != nil {
 				h.CyclesPerByte, h.InstructionsPerKB, h.IPC, h.LLCMissesPerKB = new(1.5), new(2250.), new(1.5), new(4.25)
@@ -35,8 +35,9 @@ func TestHardwareTable(t *testing.T) {
 		return strings.Join(strings.Fields(text.String()), " ")
 	}
 	with := made(3.1)
-	for _, want := range []string{"cell end time cycles instructions per cycle LLC misses DRAM 95 % interval caches",
-		"tcp/tcp SUT 400 1500 2250 1.50 4.25 3.10 3.10..3.10 -"} {
+	for _, want := range []string{"cell end time cycles instructions per cycle LLC misses DRAM 95 % interval caches turns",
+		"tcp/tcp SUT 400 1500 2250 1.50 4.25 3.10 3.10..3.10 - 0.09",
+		"AMD's are of all CPUs that share it"} {
 		if !strings.Contains(with, want) {
 			t.Errorf("no %q in %s", want, with)
 		}

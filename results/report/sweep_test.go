@@ -28,6 +28,7 @@ func swept(starts int, cv float64) results.Journal {
 		for _, mb := range []int{4, 6, 8, 16, 64} {
 			c := plantest.Cell{Cell: plantest.Modes(x.rx, "tcp"), Gbps: 50 * min(1, float64(mb)/x.need), Cores: 1,
 				TGCores: 1, CV: cv}
+			c.HoldBytes = 2 << 20 // no part of the rule
 			c.AreaBytes, c.ID = mb<<20, fmt.Sprintf("%s/tcp %dM", x.rx, mb)
 			cells = append(cells, c)
 		}

@@ -38,8 +38,8 @@ type Sweep struct {
 	Disorder bool `json:"disorder,omitempty"`
 	// Refused are sizes with which the mode could not run, as far as there are no others beyond.
 	Refused []float64 `json:"refused,omitempty"`
-	// Rule is four times what fills the RX ring once, bytes; null: it is not known, or the size is
-	// not of that memory.
+	// Rule is four times what fills the RX ring once, bytes, whatever the application holds; null:
+	// it is not known, or the size is not of that memory.
 	Rule *float64 `json:"rule,omitempty"`
 
 	level string // in words
@@ -236,7 +236,8 @@ func sizeOf(c *compare.Cell, size float64) Size {
 }
 
 // ruleOf computes the reference's rule for the memory of a queue, where all cells have one ring:
-// four times what fills it, and what the application is to hold besides.
+// four times what fills it. What the application may hold is in that, as the reference's 48 of its
+// 64 MiB.
 func ruleOf(o *plan.Option, cells []*compare.Cell) *float64 {
 	ring := uint64(0)
 	for _, c := range cells {
@@ -251,5 +252,5 @@ func ruleOf(o *plan.Option, cells []*compare.Cell) *float64 {
 	if ring == 0 || o.Name != "area_bytes" {
 		return nil
 	}
-	return new(float64(4*ring) + float64(cells[0].Cell.HoldBytes))
+	return new(float64(4 * ring))
 }

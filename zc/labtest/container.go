@@ -8,14 +8,17 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -90,6 +93,27 @@ func Container(t *testing.T, rx string) {
 	}
 }
 
+// ContainerRings runs zcrx by two rings that share a leased queue, in threads and in processes:
+// nothing is copied, and the flow of each ring says to what queue of the container its own is
+// leased.
+func ContainerRings(t *testing.T) {
+	Need(t)
+	splits(t)
+	_, flags := NewContainer(t)
+	for _, in := range []string{"threads", "processes"} {
+		h := measured(t, "zcrx", append(append(flowArgs(2), flags...), "--queues", "1", "--queue-rings", "2",
+			"--rings-in", in)...).SUT
+		if h.CopiedBytes == nil || *h.CopiedBytes != 0 {
+			t.Errorf("%s: %s bytes, %s copied", in, count(h.Bytes), count(h.CopiedBytes))
+		}
+		for n := range 2 {
+			if to := metric(h, measure.FlowMetric(n, "zcrx_leased_queue")); to != 1 {
+				t.Errorf("%s: flow %d is leased to queue %v", in, n, to)
+			}
+		}
+	}
+}
+
 // ContainerKilled kills zcbench and its agents while a receiver in a container has the leased
 // queue's memory, and has zcbench restore: the pair of interfaces goes, and with it the lease.
 func ContainerKilled(t *testing.T, rx string) {
@@ -109,7 +133,7 @@ func ContainerKilled(t *testing.T, rx string) {
 		}
 		return q.Leased && q.Provider != nic.ProviderNone
 	})
-	for _, pid := range append(childrenOf(t, cmd.Process.Pid), cmd.Process.Pid) {
+	for _, pid := range append(counter.Children(cmd.Process.Pid), cmd.Process.Pid) {
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Errorf("kill %d: %v", pid, err)
 		}
@@ -130,29 +154,57 @@ func ContainerKilled(t *testing.T, rx string) {
 	}
 }
 
-// childrenOf lists the processes that one has started.
-func childrenOf(t *testing.T, parent int) (pids []int) {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+// ContainerRoutes has a container whose own default route leads elsewhere, and several flows: the
+// answers leave by the leased queue's interface all the same, whether or not the path takes the queue
+// over. The container's route is the same after.
+func ContainerRoutes(t *testing.T, rx string) {
+	Need(t)
+	splits(t)
+	ct, flags := NewContainer(t)
+	err := ct.Do(func() error {
+		c, err := rtnl.Dial()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		err = c.AddNetkit(rtnl.PairEnd{Name: "eth0", MTU: 1500}, rtnl.PairEnd{Name: "eth1", MTU: 1500}, ct.Fd())
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"eth1", "eth0"} {
+			l, err := c.Named(name)
+			if err == nil {
+				err = c.SetUp(l.Index, true)
+			}
+			if err == nil && name == "eth0" {
+				err = c.AddDefault(l.Index, unix.AF_INET, 0)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return os.WriteFile("/proc/sys/net/ipv4/conf/all/rp_filter", []byte("1"), 0)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range stats {
-		b, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-			continue // it has ended
-		}
-		var pid, of int
-		var state string
-		_, after, ok := strings.Cut(string(b), ") ")
-		if _, serr := fmt.Sscan(after, &state, &of); err != nil || !ok || serr != nil {
-			t.Fatalf("%s: %v, %v", file, err, serr)
-		}
-		if _, err := fmt.Sscan(string(b), &pid); err == nil && of == parent {
-			pids = append(pids, pid)
-		}
+	several := append(flags, "--flows", "2", "--sut-cpu", "1", "--tg-cpu", "0", "--pace",
+		strconv.Itoa(paceMbps/2)+"M")
+	if h := measured(t, rx, append(several, "--queues", "1")...).SUT; h.ZeroCopyBytes == nil ||
+		*h.ZeroCopyBytes != *h.Bytes {
+		t.Errorf("%s bytes, %s not copied", count(h.Bytes), count(h.ZeroCopyBytes))
 	}
-	return pids
+	measured(t, "tcp", append(several, "--queues", "1")...)
+	err = ct.Do(func() error {
+		dev, err := rtnl.RouteDev(netip.MustParseAddr("192.0.2.1"))
+		if err == nil && dev != "eth0" {
+			err = fmt.Errorf("the container's default route leads to %s", dev)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // ContainerOfOthers has somebody else make the container's interface and bring it its packets, as
@@ -179,7 +231,8 @@ func ContainerOfOthers(t *testing.T, rx string) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary, Port: port})
+		r, err := bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary,
+			At: netip.AddrPortFrom(netip.MustParseAddr(Addrs["ipv4"]), port)})
 		t.Cleanup(func() { _ = r.Close() })
 		return r, err
 	})
@@ -259,7 +312,7 @@ func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx string) {
 			if err != nil {
 				return err
 			}
-			return c.AddAddr(l.Index, netip.MustParsePrefix("10.9.9.1/24"), 0)
+			return c.AddAddr(l.Index, netip.MustParsePrefix(guest.Ends[0].V4), 0)
 		})
 	}
 	if err != nil {

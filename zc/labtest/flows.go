@@ -54,7 +54,7 @@ func (f Flows) Run(t *testing.T, check func(x Transfer, o Outcome)) {
 
 func (f Flows) transfers(t *testing.T) (all []Transfer) {
 	t.Helper()
-	queues, err := In(RXNS, func() ([]int, error) { return nicqueue.Spread(f.Mode, RXDev, nil, f.N, f.N) })
+	queues, err := In(RXNS, func() ([]int, error) { return nicqueue.Spread(f.Mode, RXDev, nil, false, f.N, f.N) })
 	if err != nil {
 		t.Fatal(err)
 	}

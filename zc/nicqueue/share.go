@@ -27,8 +27,14 @@ func (q *Queue) share(o stream.NICQueue) (err error) {
 	if q.Queue, err = q.Dev.Queue(*o.Queue); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if q.lent, err = lentTo(q.mode, q.Dev, q.Queue, o.Inside); err != nil {
-		return err
+	if o.Inside != "" { // the flow may come by a queue that is not leased, too: it takes no memory there
+		is, err := q.Dev.LeasedInto(q.Queue, o.Inside)
+		if err != nil {
+			return Unsupported(q.mode, err)
+		}
+		if is {
+			q.lent = &lent{q.Queue.Lease, o.Inside}
+		}
 	}
 	if q.Queue, err = awaitFree(q.mode, q.Dev, q.Queue, q.lent); err != nil {
 		return err

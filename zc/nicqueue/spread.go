@@ -4,6 +4,7 @@ package nicqueue
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -13,19 +14,20 @@ import (
 
 // Spread chooses the RX queues of a number of flows on interface dev, of the calling thread's
 // network namespace: queues of them, or without a number as many as there are flows, from *first
-// on, or the last ones, which drivers and irqbalance favour least. Flow n gets the queue at n.
+// on, or the last ones, which drivers and irqbalance favour least; alone: from *first, and then
+// the last ones, from behind. Flow n gets the queue at n.
 //
 // It refuses more queues than the interface has, and all that it has, since those of a flow are
 // kept free of others, which need one; and of modes that take queues over those that the driver
 // does not give.
-func Spread(m stream.Mode, dev string, first *int, queues, flows int) ([]int, error) {
+func Spread(m stream.Mode, dev string, first *int, alone bool, queues, flows int) ([]int, error) {
 	var out []int
 	err := On(m.Name, dev, func(d *nic.Device) error {
 		all, err := d.Queues()
 		if err != nil {
 			return Unsupported(m.Name, err)
 		}
-		s := spread{mode: m.Name, dev: dev, more: d.MoreQueues}
+		s := spread{mode: m.Name, dev: dev, alone: alone, more: d.MoreQueues}
 		for _, q := range all {
 			s.has = append(s.has, q.ID)
 		}
@@ -49,8 +51,8 @@ func Spread(m stream.Mode, dev string, first *int, queues, flows int) ([]int, er
 }
 
 // Among chooses as [Spread] does, out of the RX queues that interface dev is known to have.
-func Among(mode, dev string, has []int, first *int, queues, flows int) ([]int, error) {
-	s := spread{mode: mode, dev: dev, has: has, more: func(n string) string { return "--channels " + n }}
+func Among(mode, dev string, has []int, first *int, alone bool, queues, flows int) ([]int, error) {
+	s := spread{mode: mode, dev: dev, has: has, alone: alone, more: func(n string) string { return "--channels " + n }}
 	return s.over(first, queues, flows)
 }
 
@@ -58,6 +60,7 @@ func Among(mode, dev string, has []int, first *int, queues, flows int) ([]int, e
 type spread struct {
 	mode, dev string
 	has       []int                 // RX queues of the interface, in order
+	alone     bool                  // the first is the only one that is named
 	more      func(n string) string // the command that makes so many
 }
 
@@ -77,12 +80,18 @@ func (s spread) over(first *int, queues, flows int) (out []int, err error) {
 	if first != nil {
 		from = *first
 	}
-	if from < 0 || from+queues > len(s.has) {
+	if from < 0 || from >= len(s.has) || !s.alone && from+queues > len(s.has) {
 		return nil, s.refuse(fmt.Sprintf("take %d RX queues from queue %d on, but it has %d", queues, from, len(s.has)),
 			max(from+queues, len(s.has)))
 	}
+	of := s.has[from:]
+	if s.alone && first != nil {
+		others := slices.Delete(slices.Clone(s.has), from, from+1)
+		slices.Reverse(others)
+		of = append([]int{s.has[from]}, others...)
+	}
 	for n := range flows {
-		out = append(out, s.has[from+n%queues])
+		out = append(out, of[n%queues])
 	}
 	return out, nil
 }

@@ -48,6 +48,21 @@ func TestSpread(t *testing.T) {
 			t.Errorf("%s: what was asked for counts as a feature that is missing", name)
 		}
 	}
+	// Of a leased queue only the first is named: the last queue may be that.
+	for first, want := range map[int][]int{1: {1, 3, 2}, 3: {3, 2, 1}} {
+		leased := s
+		leased.alone = true
+		if got, err := leased.over(&first, 3, 3); err != nil || !slices.Equal(got, want) {
+			t.Errorf("leased %d: %v, %v; want %v", first, got, err, want)
+		}
+		if got, err := leased.over(&first, 4, 4); err == nil {
+			t.Errorf("leased %d: all queues: %v", first, got)
+		}
+	}
+	beyond := 4
+	if got, err := (spread{has: s.has, more: s.more, alone: true}).over(&beyond, 1, 1); err == nil {
+		t.Errorf("leased, and not there: %v", got)
+	}
 	if _, err := (spread{mode: "zcrx", dev: "eth0"}).over(nil, 0, 2); err == nil ||
 		!strings.Contains(err.Error(), "shows no RX queues") || !strings.Contains(fault.Fix(err), "bring it up") {
 		t.Errorf("an interface that is down: %v; fix: %s", err, fault.Fix(err))
@@ -59,7 +74,7 @@ func TestSpread(t *testing.T) {
 }
 
 func TestSpreadRefused(t *testing.T) {
-	_, err := Spread(stream.Mode{Name: "zcrx"}, "no-such-if", nil, 0, 2)
+	_, err := Spread(stream.Mode{Name: "zcrx"}, "no-such-if", nil, false, 0, 2)
 	if u := (*fault.Unsupported)(nil); !errors.As(err, &u) ||
 		!strings.Contains(err.Error(), "find interface no-such-if") {
 		t.Error(err)
@@ -83,7 +98,7 @@ func TestSpreadOverFirstOfGve(t *testing.T) {
 		refused := m.Name == "takes"
 		var ids []int
 		err := record.Replay(func() (err error) {
-			ids, err = Spread(m, record.Dev, new(int), 1, 2)
+			ids, err = Spread(m, record.Dev, new(int), false, 1, 2)
 			return err
 		})
 		if refused != (err != nil && strings.Contains(err.Error(), "gve refuses to stop queue 0")) || !refused &&

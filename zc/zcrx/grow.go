@@ -3,6 +3,7 @@
 package zcrx
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -20,15 +21,40 @@ type growth struct {
 	took   time.Duration
 }
 
-// canGrow reports whether there is more to give to the NIC, and this ring may.
+// canGrow reports whether there is more to give to the NIC. Of several rings the first gives it.
 func (r *Receiver) canGrow() bool {
-	return r.area.start > 0 && r.opt.NIC.Ring == 0 && r.z.Buffers()*r.z.BufLen() < int(r.area.Size)
+	return r.area.start > 0 && r.buffers()*r.z.BufLen() < int(r.area.Size)
+}
+
+// buffers returns how many buffers the NIC has of the area: a ring that joined the queue is told.
+func (r *Receiver) buffers() int {
+	if r.share != nil && r.ringOf() > 0 {
+		if n := atomic.LoadUint64(&r.share.board[hasBuffers]); n > 0 {
+			return int(n)
+		}
+	}
+	return r.z.Buffers()
+}
+
+// wantMore asks for more than the NIC has: the first ring sees that before it sleeps again.
+func (r *Receiver) wantMore() {
+	if r.ringOf() > 0 {
+		atomic.StoreUint64(&r.share.board[tooFew], uint64(r.buffers()))
+	}
+	r.growth.wanted = r.ringOf() == 0
+}
+
+// othersWantMore reports whether another ring found no buffer to copy to among those that the NIC
+// has now.
+func (r *Receiver) othersWantMore() bool {
+	return r.share != nil && r.area.start > 0 &&
+		atomic.LoadUint64(&r.share.board[tooFew]) == uint64(r.z.Buffers())
 }
 
 // growIfWanted gives the NIC as much memory again as it has, if it found no buffer, or the kernel
 // none to copy to. Memory that cannot be had ends the flow: it was asked for.
 func (r *Receiver) growIfWanted() error {
-	if !r.growth.wanted {
+	if r.ringOf() > 0 || !r.growth.wanted && !r.othersWantMore() {
 		return nil
 	}
 	r.growth.wanted = false
@@ -41,6 +67,9 @@ func (r *Receiver) growIfWanted() error {
 	}
 	r.growth.took += time.Since(begun)
 	r.growth.note(r.z)
+	if r.share != nil {
+		atomic.StoreUint64(&r.share.board[hasBuffers], uint64(r.z.Buffers()))
+	}
 	if r.idle.told && r.canGrow() {
 		r.idle.told = false
 		_ = r.z.ArmEvent(uring.ZcrxAllocFail) // refused only when it is armed

@@ -3,11 +3,13 @@
 package zcrx_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
@@ -48,6 +50,45 @@ func TestLabGrows(t *testing.T) {
 		t.Errorf("%+v, %+v", s, o.Evidence.Figures)
 	}
 	t.Logf("%+v; it took %g us", s, o.Figure("zcrx_growing_us"))
+}
+
+// What a ring that joined lacks to copy to, the first ring gives the NIC, also while its own flows
+// are silent; and the ring says how much there is then.
+func TestLabRingsGrow(t *testing.T) {
+	needsShare(t)
+	if f := uring.Probe().ZcrxAddArea; !f.Supported {
+		t.Skipf("%s: %s; %s", f.Name, f.Reason, f.Fix)
+	}
+	both(t, func(t *testing.T, share *stream.Rings) {
+		all, elsewhere, came := rings(4), 0, make(chan struct{})
+		for i := range all {
+			for n := range all[i] {
+				all[i][n].NIC = grows().NIC
+			}
+		}
+		for n := range all[0] {
+			all[0][n].NIC.HoldBytes = 0
+			all[0][n].Half = func() {
+				select {
+				case <-came:
+				case <-await.Timeout(): // the ring says what it lacks
+				}
+			}
+		}
+		joined := &all[1][0]
+		joined.Bytes, joined.SteerTo, joined.Half = 48<<20, &elsewhere, func() { close(came) }
+		errs := labtest.Rings(t, share, all, func(ring int, x labtest.Transfer, o labtest.Outcome) {
+			if c := o.Counters; c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 {
+				t.Errorf("ring %d: %+v", ring, c)
+			}
+			if has := o.Figure("zcrx_buffers") * o.Figure("zcrx_buffer_bytes"); has < 16<<20 {
+				t.Errorf("ring %d: buffers for %g bytes", ring, has)
+			}
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // The same flow starves where the memory does not grow.

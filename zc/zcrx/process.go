@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 
@@ -46,6 +47,7 @@ type words struct {
 	Ring     int             `json:",omitempty"`
 	Dev      string          `json:",omitempty"`
 	Queue    int             `json:",omitempty"`
+	Lent     *nic.Lease      `json:",omitempty"` // the queue, to a container
 	AreaSize int             `json:",omitempty"`
 
 	Period int  `json:",omitempty"` // a flow, with its socket
@@ -70,8 +72,9 @@ const (
 	endsAfter = 5 * time.Second
 )
 
-// startProcess starts a process that joins queue number queue of an interface.
-func (r *Receiver) startProcess(dev string, queue int) error {
+// startProcess starts a process that joins queue number queue of an interface, which is lent so to
+// a container; nil: it is not.
+func (r *Receiver) startProcess(dev string, queue int, lent *nic.Lease) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socketpair", err)
@@ -89,7 +92,7 @@ func (r *Receiver) startProcess(dev string, queue int) error {
 	s, o := r.share, r.opt
 	o.NIC.Rings = nil
 	return p.ask(&words{Mode: r.mode, Share: s.z, Rings: s.n, Options: o, Ring: r.ringOf(), Dev: dev,
-		Queue: queue, AreaSize: int(s.area.Size)}, s.z.FD, s.z.RegionFD, s.areaFD, s.memFD)
+		Queue: queue, Lent: lent, AreaSize: int(s.area.Size)}, s.z.FD, s.z.RegionFD, s.areaFD, s.memFD)
 }
 
 // ask says something and waits for the answer.

@@ -131,7 +131,7 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 	}
 	count, bytes := r.z.Copies()
 	figure("zcrx_pieces", "1", float64(r.stats.pieces))
-	figure("zcrx_buffers", "1", float64(r.z.Buffers()))
+	figure("zcrx_buffers", "1", float64(r.buffers()))
 	figure("zcrx_buffer_bytes", "bytes", float64(r.z.BufLen()))
 	figure("zcrx_refill_entries", "1", float64(r.z.RefillEntries()))
 	figure("zcrx_flushes", "1", float64(r.stats.flushes))

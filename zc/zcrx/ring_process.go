@@ -25,6 +25,11 @@ func init() {
 // ringProcess is a process that has a ring of a queue. It runs on its first thread, and ends when
 // the receiver's process does, which sees to that.
 func ringProcess() int {
+	// The kernel forgets it in an exec that gains capabilities by the program's file. A receiver's
+	// process that has gone already has closed its socket.
+	if unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0) != nil {
+		return 2
+	}
 	var r *Receiver
 	for {
 		var w words
@@ -69,9 +74,9 @@ func joinHere(w words, fds []int) (*Receiver, error) {
 		return r, err
 	}
 	r.share.board = board.Words()
-	r.area = &area{kind: dmabuf.Pages, fd: -1,
+	r.area = &area{kind: dmabuf.Pages, fd: -1, start: w.Share.Start,
 		Memory: &dmabuf.Memory{FD: -1, Size: int64(w.AreaSize), Bytes: mem.Bytes(), Plain: true}}
-	if r.queue, err = nicqueue.Look(w.Mode, w.Dev, w.Queue); err != nil {
+	if r.queue, err = nicqueue.Look(w.Mode, w.Dev, w.Queue, w.Lent); err != nil {
 		return r, err
 	}
 	if r.view, err = dmabuf.NewView(r.area.Memory, o.Touch); err != nil {

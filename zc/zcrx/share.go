@@ -46,6 +46,9 @@ const (
 	poolBuffers = 4
 	poolUnseen  = 5
 
+	hasBuffers = 6 // that the NIC has of the area since it grew; 0: as at first
+	tooFew     = 7 // as many as it had when a ring that joined found none to copy to
+
 	ringTaken  = 0 // bytes
 	ringCopied = 1
 	ringHeld   = 2 // bytes that its application has, and has not given back
@@ -123,7 +126,7 @@ func (r *Receiver) join(s *share) (err error) {
 		return err
 	}
 	if r.opt.NIC.Rings.Processes {
-		return r.startProcess(r.queue.Dev.Name, r.queue.ID)
+		return r.startProcess(r.queue.Dev.Name, r.queue.ID, r.queue.LentAs())
 	}
 	if r.view, err = dmabuf.NewView(s.area.Memory, r.opt.Touch); err != nil {
 		return err

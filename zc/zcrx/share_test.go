@@ -8,11 +8,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/zc/held"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )
 
@@ -101,6 +103,33 @@ func TestOthersHold(t *testing.T) {
 	}
 }
 
+// A ring whose senders are silent does not starve while the others take payload, whatever the NIC
+// lacked meanwhile; it wants for buffers when none of them takes any.
+func TestSilentRing(t *testing.T) {
+	rings := ringsOf(1, 1)
+	b, r := rings[0].share.board, rings[1]
+	var err error
+	if r.queue, err = nicqueue.Look(Mode, "lo", 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer r.queue.Release()
+	c := &stream.Conn{}
+	if err := r.idleTick(c); err != nil {
+		t.Fatal(err)
+	}
+	longAgo := time.Now().Add(-time.Hour)
+	r.idle.since = longAgo
+	atomic.AddUint64(b.of(0, ringTaken), 1<<30)
+	atomic.AddUint64(&b[allocFails], 1)
+	if err := r.idleTick(c); err != nil || r.idle.since.Equal(longAgo) || r.wanted() {
+		t.Errorf("the first ring took payload: %v, idle since %v", err, r.idle.since)
+	}
+	atomic.AddUint64(&b[allocFails], 1)
+	if r.othersTake() || !r.wanted() {
+		t.Error("nobody takes any, and the NIC found no buffer: it does not want for one")
+	}
+}
+
 // An error of a ring's process is the same error here: whose flow, which call, what to do.
 func TestWordsOfErrors(t *testing.T) {
 	for _, err := range []error{
@@ -149,7 +178,7 @@ func TestRingProcess(t *testing.T) {
 		t.Cleanup(func() { unix.Close(null); unix.Close(s.memFD); s.mem.Close(); a.Close() })
 		s.z = uring.ZcrxShare{FD: null, RegionFD: s.memFD, Bytes: boardBytes, Entries: 8, Start: 1 << 16, Size: 1 << 16}
 		r.share = s
-		return r, r.startProcess("no-such-dev", 3)
+		return r, r.startProcess("no-such-dev", 3, nil)
 	}
 	r, err := start()
 	if err == nil || !strings.Contains(err.Error(), "no-such-dev") {

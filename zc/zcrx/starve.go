@@ -20,6 +20,7 @@ type idle struct {
 	since time.Time
 	fails int    // times that the kernel told that the NIC found no buffer
 	alloc uint64 // the same, of all rings of the queue, when the time began
+	taken uint64 // bytes that all of these had taken, when it began
 	lost  uint64 // the queue's counters of that, when the time began
 	known bool   // the driver has such counters
 	told  bool   // the kernel told, and will not again before it is asked to
@@ -31,7 +32,18 @@ func (r *Receiver) beginIdle() {
 	r.idle.lost, r.idle.known = r.lost()
 	if r.share != nil {
 		r.idle.alloc = atomic.LoadUint64(&r.share.board[allocFails])
+		r.idle.taken = r.share.board.sum(ringTaken, r.share.n)
 	}
+}
+
+// othersTake reports whether another ring of the queue took payload in the idle time, which then
+// begins anew: the NIC finds buffers, and this ring's senders are silent.
+func (r *Receiver) othersTake() bool {
+	if r.share == nil || r.share.board.sum(ringTaken, r.share.n) == r.idle.taken {
+		return false
+	}
+	r.beginIdle()
+	return true
 }
 
 // lost counts how often the queue wanted for a buffer, by the driver's counters.
@@ -58,12 +70,12 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 		r.idle.told = false
 		_ = r.z.ArmEvent(uring.ZcrxAllocFail) // refused only when it is armed
 	}
-	if time.Since(r.idle.since) < nicqueue.StarvedAfter || !r.wanted() {
+	if time.Since(r.idle.since) < nicqueue.StarvedAfter || r.othersTake() || !r.wanted() {
 		return nil
 	}
 	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d "+
 		"bytes in all, of an area of %d buffers of %d bytes",
-		r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
+		r.queue.ID, r.held.Count(), r.held.Bytes(), r.buffers(), r.z.BufLen())
 	how := "hold less (--hold), or give the NIC a larger area (--area-size)"
 	if others := r.othersHold(); others != "" {
 		op += "; " + others
@@ -98,7 +110,7 @@ func (r *Receiver) wanted() bool {
 	}
 	out, ok := r.queue.Inflight()
 	back := r.z.RefillEntries() - r.z.RefillSpace()
-	return ok && int(out)-back >= r.z.Buffers()-spare
+	return ok && int(out)-back >= r.buffers()-spare
 }
 
 // copyStarved runs when the kernel had no buffer to copy payload to. Then those in the refill ring
@@ -113,7 +125,7 @@ func (r *Receiver) copyStarved() error {
 		return &fault.Error{Op: "io_uring recv_zc: the kernel had to copy, but cannot write to a dmabuf: " + where,
 			Err: unix.ENOMEM, How: fix}
 	}
-	if time.Since(r.idle.since) < nicqueue.StarvedAfter {
+	if time.Since(r.idle.since) < nicqueue.StarvedAfter || r.othersTake() {
 		// Nobody tells when a buffer is free again.
 		if r.flushNow = true; r.z.RefillSpace() == r.z.RefillEntries() && r.held.Bytes() <= r.opt.NIC.HoldBytes {
 			time.Sleep(time.Millisecond)
@@ -122,7 +134,7 @@ func (r *Receiver) copyStarved() error {
 	}
 	op := fmt.Sprintf("starved: the kernel copies, but finds no buffer to copy to: the application holds %d "+
 		"fragments, %d bytes in all, of an area of %d buffers of %d bytes",
-		r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
+		r.held.Count(), r.held.Bytes(), r.buffers(), r.z.BufLen())
 	how := "hold less (--hold), or choose a larger area (--area-size)"
 	if r.queue != nil {
 		where, fix := r.queue.Whereabouts(r.fd)

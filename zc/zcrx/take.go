@@ -169,8 +169,9 @@ func (r *Receiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (again 
 		r.stats.noMemory++
 		m.Overflow()
 		if r.canGrow() {
-			r.growth.wanted = true
-			break
+			if r.wantMore(); r.growth.wanted {
+				break
+			}
 		}
 		if err := r.copyStarved(); err != nil {
 			return false, err

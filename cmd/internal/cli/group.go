@@ -33,14 +33,13 @@ var groups = []Group{groupFlow, groupHosts, groupSettings, groupPlacement, group
 // members are the flags of each group that are no options of a run: those follow from their kind.
 var members = map[Group]string{
 	groupFlow:      "mode listen duration accept-timeout connect-timeout cookie stall max-copied",
-	groupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh",
+	groupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh lease-queue",
 	groupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
 	groupPower:     "power power-idle power-guard power-interval",
 	groupProbes:    "probe probe-sample path sample-interval",
 	groupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed order turn gate control " +
 		"dry-run whole resume resume-changed require-verdict trust-file loss resolution confirm trials modes " +
-		"min-runs " +
-		"timeout",
+		"min-runs timeout for for-time",
 	groupOutput: "out json verbose help help-all version",
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 )
@@ -80,6 +81,26 @@ func (p *Flags) Options() (bench.PowerOptions, error) {
 		return o, cli.Usagef("--power-idle and --power-guard must not be negative")
 	}
 	return o, nil
+}
+
+// Words are the flags with which another command measures power as this one does, beside what the
+// file says. Of a command with a secret in it only the program is named, which is none to run.
+func (p *Flags) Words() (words []string) {
+	for _, text := range p.sources {
+		if s, err := power.ParseSpec(text); err == nil && cmdline.SecretIn(s.Target) != "" {
+			text = s.Public()
+		}
+		if p.Given() {
+			words = append(words, "--power", text)
+		}
+	}
+	if len(p.sources) == 0 {
+		return nil
+	}
+	if p.flags.Changed("power-interval") {
+		words = append(words, "--power-interval", p.interval.String())
+	}
+	return append(words, "--power-idle", p.idle.String(), "--power-guard", p.guard.String())
 }
 
 // Start begins to sample for a runner and says on standard error what is read.

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -235,6 +237,54 @@ func TestVisitsToALiar(t *testing.T) {
 		t.Errorf("nobody listens: %v", err)
 	}
 	over(t, received)
+}
+
+// The end of a connection comes with the answer: three packets come to the sender, that of the
+// handshake, the acknowledgement of its request, and these.
+func TestVisitsEndWithTheAnswer(t *testing.T) {
+	rx, tx, h := streamtest.Flow(t, streamtest.Payload(t, 1), sock.Options{})
+	h.MessageBytes, h.ResponseBytes, h.Connects = 1, 1, true
+	v, err := newVisitors(rx, h, make([]byte, 4096), stream.NewToucher(stream.TouchVerify, int(h.PeriodBytes)),
+		sock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := onThread(func() error { return errors.Join(v.serve(rx, new(stream.Meter)), v.close()) })
+	say := make([]byte, stream.PassBytes+1)
+	stream.PutPass(say, h.Cookie, 0)
+	var packets []int
+	for range 21 {
+		c, err := net.Dial("tcp", rx.Visits.At.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Write(say); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(c); err != nil || len(b) != 1 {
+			t.Fatalf("the answer is %v, %v", b, err)
+		}
+		raw, err := c.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := raw.Control(func(fd uintptr) {
+			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packets = append(packets, int(info.Segs_in))
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slices.Sort(packets); packets[len(packets)/2] > 3 {
+		t.Errorf("so many packets came: %v", packets)
+	}
+	if err := errors.Join(tx.EndOfSend(), over(t, served)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Connections allocate nothing, once as many as there are at a time have been there.

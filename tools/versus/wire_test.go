@@ -19,6 +19,16 @@ func TestPayloadBetween(t *testing.T) {
 	}
 }
 
+// Of a flow that goes both ways, what went out is asked as what came in.
+func TestPassedBothWays(t *testing.T) {
+	s := rtnl.Stats{RxBytes: 1000 + 66, RxPackets: 1, TxBytes: 500 + 66, TxPackets: 1}
+	for both, want := range map[bool]uint64{false: 1000, true: 1500} {
+		if got := payloadBetween(passed(rtnl.Stats{}, both), passed(s, both)); got != want {
+			t.Errorf("both %v: %d bytes, want %d", both, got, want)
+		}
+	}
+}
+
 // A tool cannot claim what the kernel did not see.
 func TestFlowCheck(t *testing.T) {
 	const saw = 10e9

@@ -57,9 +57,9 @@ usual ones that the file does not set. --dry-run shows what.
 Each level is first tried once, so that you learn what a host or mode refuses, and
 why. Then settings race, each mode for the same time: those that can be open together
 take turns, and after each block of starts the worse half leaves. The winners are
-written to DIR/best.yaml before they are confirmed; zcbench matrix DIR/best.yaml
-repeats that. Only the confirmation's runs give verdicts; they are in DIR, those of
-the search in DIR/search. docs/tune.md says what may be believed.
+written to DIR/best.yaml before they are confirmed; its first lines say how zcbench
+matrix repeats that. Only the confirmation's runs give verdicts; they are in DIR,
+those of the search in DIR/search. docs/tune.md says what may be believed.
 
 Ctrl-C stops after the current start; --resume continues later, even after kill -9.
 What is set on the hosts is restored (docs/settings.md).

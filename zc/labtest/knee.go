@@ -27,8 +27,8 @@ factors: {rx: [%s], tx: [tcp], message: [1M], rx_ring: [64], area_bytes: [1M, 8M
 rcvbuf: 1M
 sndbuf: 256K
 order: blocks
-duration: 1s
-ramp_up: 500ms
+duration: 2s
+ramp_up: 2s
 ramp_down: 20ms
 warmup: false
 repetitions: 6

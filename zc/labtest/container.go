@@ -155,8 +155,8 @@ func ContainerKilled(t *testing.T, rx string) {
 }
 
 // ContainerRoutes has a container whose own default route leads elsewhere, and several flows: the
-// answers leave by the leased queue's interface all the same, whether or not the path takes the queue
-// over. The container's route is the same after.
+// answers leave by the leased queue's interface all the same, whether or not the path takes the
+// queue over. The container's route is the same after.
 func ContainerRoutes(t *testing.T, rx string) {
 	Need(t)
 	splits(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/await"
-	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/zc/labtest"
 	"github.com/zcbench/zcbench/zc/zcrx"
 )

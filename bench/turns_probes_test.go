@@ -24,7 +24,7 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 		c.PaceBitsPS, c.Probe, c.ProbeSample = 4e9, "latency+syscalls+zc+drops+profile", 1
 	}
 	runs := r.inTurns(a, b)
-	r.Runner.Opt.Duration = 800 * time.Millisecond
+	r.Runner.Opt.Duration = 2 * time.Second
 	r.Session.Again = &again{}
 	var recs []results.Record
 	for range 3 { // else what a busy machine spoilt must do
@@ -33,7 +33,7 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 			break
 		}
 	}
-	var shares [2]float64 // of the busy time, that was sampled
+	var shares, samples [2]float64 // shares of the busy time that were sampled
 	for i := range recs {
 		rec := &recs[i]
 		own, other := "io_uring_enter", "recvfrom"
@@ -52,7 +52,8 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 				t.Errorf("%s: %.0f ms in %s, in %d turns", rec.Cell.ID, *c.Total, own, rec.Turns.Turns)
 			}
 		}
-		if calls[own] < 20 || calls[other] > 0 || calls["bpf"] > 0 {
+		// What is read at the edges takes several calls of bpf(2) a turn; the sampler beside it, two a second.
+		if calls[own] < 20 || calls[other] > 0 || calls["bpf"] > float64(rec.Turns.Turns)/4 {
 			t.Errorf("%s: calls %v", rec.Cell.ID, calls)
 		}
 		packets, seen := h.Value("netstat_ip_in_receives"), math.NaN()
@@ -69,8 +70,8 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 		if p.SampledBusyCores != nil { // by cycles it is not known in turns
 			sampled = *p.SampledBusyCores
 		}
-		shares[i] = sampled / busy
-		if !(shares[i] > .6 && shares[i] < 1.15) || *p.Samples == 0 || *p.Between == 0 ||
+		shares[i], samples[i] = sampled/busy, *p.Samples
+		if !(shares[i] > .45 && shares[i] < 1.15) || *p.Samples == 0 || *p.Between == 0 ||
 			p.SampledBusyCores == nil && p.Event != "cycles" {
 			t.Errorf("%s: %v samples of %.3f busy cores, of %.3f, %v between turns", rec.Cell.ID, *p.Samples, sampled,
 				busy, *p.Between)
@@ -80,9 +81,12 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 			seen, packets, *p.Samples, *p.Between, sampled, busy, h.Value("turns_read_us"),
 			h.Value("turns_probes_read_us"))
 	}
-	// The clock cannot sample where interrupts are off, such as in those that wake an idle CPU: a
-	// fifth of a quiet virtual machine's busy time. That is of the machine, so of both cells alike.
-	if !(math.Abs(shares[0]/shares[1]-1) < .1) {
-		t.Errorf("of one cell's busy time %.2f was sampled, of the other's %.2f", shares[0], shares[1])
+	// The clock cannot sample where interrupts are off, such as in those that wake an idle CPU: up to
+	// two fifths of the busy time of a quiet virtual machine, whose paced receiver sleeps often. That
+	// is of the machine, so of both cells alike, but for the chance of so many samples.
+	chance := 3 * math.Sqrt(1/samples[0]+1/samples[1])
+	if !(math.Abs(math.Log(shares[0]/shares[1])) < .05+chance) {
+		t.Errorf("of one cell's busy time %.2f was sampled, of the other's %.2f, with a chance of %.2f", shares[0],
+			shares[1], chance)
 	}
 }

@@ -230,6 +230,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"back_bytes", "bytes", "likewise"},
 	columnDoc{"back_zero_copy_bytes back_copied_bytes back_mismatches", "bytes", "of these, as zero_copy_bytes, " +
 		"copied_bytes and mismatches are of the first way; of the host that received them, the TG"},
+	columnDoc{"poll", "", "requested: who takes packets from the queues (docs/polling.md): busy, suspend, threaded or " +
+		"threaded-busy; empty = irq: softirq, as found, unless busy_poll_us is there"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -119,6 +119,14 @@ func (c *Cell) PollNAPI(role stream.Role) (s nic.NAPISettings) {
 	return s
 }
 
+// SuspendsIRQs reports whether the cell sets an irq-suspend-timeout of the receiver's queues.
+func (c *Cell) SuspendsIRQs() bool {
+	return slices.ContainsFunc(c.Others(), func(o Other) bool {
+		s, err := nic.ParseNAPISettings(o.Value)
+		return o.End != "tg" && strings.HasPrefix(o.Name, "napi ") && err == nil && s.IRQSuspendNs > 0
+	})
+}
+
 // pollFits refuses a way to poll that a mode cannot have.
 func pollFits(c *Cell, all []stream.Mode) error {
 	byApp := c.Poll == PollBusy || c.Poll == PollSuspend
@@ -135,6 +143,9 @@ func pollFits(c *Cell, all []stream.Mode) error {
 	}
 	switch {
 	case c.Poll == "":
+	case c.Poll == PollBusy && c.SuspendsIRQs():
+		return c.refuse("poll", errors.New("an irq-suspend-timeout is set beside it (set), by which some waits would "+
+			"suspend interrupts and some not: use poll suspend, or leave that out"))
 	case c.LeaseQueue != "":
 		return c.refuse("poll", errors.New("the NAPI instance of a leased queue belongs to the NIC, which is not in "+
 			"the container: set it there (napi of --set), or leave it out"))

@@ -17,7 +17,9 @@ import (
 func (s *Search) Tell(recs []results.Record) error {
 	now := s.now
 	if s.again(recs) {
-		s.tries++
+		if s.tries++; disturbed(recs) {
+			s.lose(s.seconds(recs))
+		}
 		return nil
 	}
 	s.tries = 0
@@ -46,6 +48,36 @@ func (s *Search) again(recs []results.Record) bool {
 	})
 }
 
+// disturbed reports whether something else disturbed a start.
+func disturbed(recs []results.Record) bool {
+	return slices.ContainsFunc(recs, func(r results.Record) bool { return r.FailedGate() == plan.ByEnvironment })
+}
+
+// lose takes time that something else spoilt from all races that go on, from each as much: whoever's
+// start it was, it is not charged for that alone. What was spoilt before they began is theirs, too.
+func (s *Search) lose(seconds float64) {
+	s.lost += seconds
+	var on []*entry
+	for _, e := range s.entries {
+		if _, ok := e.next(); ok {
+			on = append(on, e)
+		}
+	}
+	if len(on) == 0 {
+		return
+	}
+	for _, e := range on {
+		e.lose(s.lost / float64(len(on)))
+	}
+	s.lost = 0
+}
+
+// lose takes time from the mode's race.
+func (e *entry) lose(seconds float64) {
+	e.race.Lose(seconds)
+	e.seconds -= seconds
+}
+
 // tellRace tells a mode's race what a start showed.
 func (s *Search) tellRace(now *start, seconds float64, recs []results.Record) error {
 	e := now.entry
@@ -58,6 +90,10 @@ func (s *Search) tellRace(now *start, seconds float64, recs []results.Record) er
 				e.Cannot = append(e.Cannot, Cannot{e.Name, what, out, recs[i].Fix})
 			}
 		}
+	}
+	if len(readings) == 0 && disturbed(recs) { // made thrice
+		e.lose(-seconds)
+		s.lose(seconds)
 	}
 	if err := e.race.Tell(now.race, seconds, readings); err != nil {
 		return fmt.Errorf("%s: %w", e.Name, err)
@@ -100,8 +136,8 @@ func (s *Search) read(e *entry, arm int, r *results.Record) (v float64, out stri
 }
 
 // seconds returns how long a start took with what lay between it and the one before, from end to
-// end, and remembers its end; 0: not known. Starts that something else disturbed are in the time of
-// the one that was made in their place.
+// end, and remembers its end; 0: not known. Starts of which a run failed are in the time of the one
+// that was made in their place.
 func (s *Search) seconds(recs []results.Record) float64 {
 	was, now := s.last, ending{session: recs[0].SessionID}
 	for i := range recs {

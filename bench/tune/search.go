@@ -39,8 +39,8 @@ const (
 type entry struct {
 	Space
 	together int
-	most     int // settings that are to race
-	seconds  float64
+	most     int     // settings that are to race
+	seconds  float64 // that its race may take
 	field    race.Field
 	race     *race.Race            // nil: it cannot run
 	fails    []int                 // of each arm
@@ -80,9 +80,10 @@ type Search struct {
 	block   int
 	groups  map[string]int
 	starts  int
-	tries   int    // of the start that is played, which something else disturbed
-	last    ending // of the start before
-	pace    int    // bits per second
+	tries   int     // of the start that is played, which something else disturbed
+	last    ending  // of the start before
+	lost    float64 // seconds that something else spoilt before there were races
+	pace    int     // bits per second
 
 	begun, said time.Time // when this session began, and last said how far it is
 }
@@ -399,6 +400,8 @@ func (s *Search) begin() error {
 			e.waiting(&e.field))
 	}
 	s.block = 0
+	s.last = ending{} // what lies between is no mode's
+	s.lose(0)
 	return nil
 }
 

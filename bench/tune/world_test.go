@@ -27,12 +27,15 @@ type world struct {
 	spoils   func(r *matrix.Run, rec *results.Record) // as the run itself may; nil: nothing
 	window   func(c *plan.Cell) time.Duration         // of a start of such cells; nil: 3 s
 	rough    bool                                     // starts drift, and one in 33 is off by 5 %
-	took     map[string]float64                       // seconds of starts of races, by mode
+	took     map[string]float64                       // seconds of starts of races, by mode, and of those spoilt
 	missing  func(c *plan.Cell) *bench.Missing
 	facts    []survey.Fact
 	driver   string
 	queues   int // that cells can take; 0: any number
 }
+
+// spoilt is whose starts that something else disturbed are.
+const spoilt = "spoilt"
 
 func (w *world) found() *bench.Found {
 	h := &bench.Found{SUT: survey.New(w.facts), TG: survey.New(w.facts), Dev: "eth1", Driver: driver.Of(w.driver)}
@@ -103,6 +106,7 @@ func (w *world) play(t *testing.T, s *Search, most int, have map[int][]results.R
 	made := map[int][]results.Record{}
 	ended := int64(1e9)
 	w.took = map[string]float64{}
+	raced := false
 	for n := 0; n < most; n++ {
 		runs, err := s.Next()
 		if err != nil {
@@ -124,8 +128,17 @@ func (w *world) play(t *testing.T, s *Search, most int, have map[int][]results.R
 			}
 			recs = append(recs, rec)
 		}
-		if now := recs[0].EndUTCNs(); now > 0 && !runs[0].Warmup {
-			w.took[runs[0].Cell.RX+"/"+runs[0].Cell.TX] += float64(now-ended) / 1e9
+		if now := recs[0].EndUTCNs(); now > 0 {
+			of, took := runs[0].Cell.RX+"/"+runs[0].Cell.TX, float64(now-ended)/1e9
+			if disturbed(recs) {
+				of = spoilt
+			} else if runs[0].Warmup {
+				of = "tries"
+			} else if !raced { // from the last try to here is no mode's
+				took = w.found().Length(runs).Seconds()
+			}
+			raced = raced || !runs[0].Warmup
+			w.took[of] += took
 		}
 		ended = max(ended, recs[0].EndUTCNs())
 		for i := range recs {

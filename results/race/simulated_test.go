@@ -64,6 +64,9 @@ func (m *machine) play(s Start) (out []Reading) {
 	return out
 }
 
+// finds reports whether the best is to be found: other machines vary by too much for the time.
+func (n *noise) finds() bool { return n.own < .01 && n.best == 0 }
+
 // varies returns by how much an arm does, from start to start.
 func (m *machine) varies(arm int) float64 {
 	if m.best == 0 {
@@ -156,16 +159,17 @@ type played struct {
 
 func play(t testing.TB, f *Field, b Budget, of noise, landscape, round int) played {
 	rng := rand.New(rand.NewPCG(uint64(landscape), uint64(round)))
-	m := &machine{noise: of, rng: rng, truth: landscapes[landscape].truth(rng, f.Arms), budget: b, last: -1}
+	return playOn(t, f, b, &machine{noise: of, rng: rng, truth: landscapes[landscape].truth(rng, f.Arms), budget: b,
+		last: -1}, round)
+}
+
+// playOn plays a race to its end, which is in time.
+func playOn(t testing.TB, f *Field, b Budget, m *machine, round int) played {
 	r, err := New(f, b, uint64(round))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		s, ok := r.Next()
-		if !ok {
-			break
-		}
+	for s, ok := r.Next(); ok; s, ok = r.Next() {
 		if err := r.Tell(s, 0, m.play(s)); err != nil {
 			t.Fatal(err)
 		}
@@ -258,13 +262,13 @@ func (c *tally) add(p *played) {
 
 // The criterion: in a third of the time of a full factorial with six starts of each arm, the race
 // finds the best or what is within 2 % of it in 95 of 100, whatever the landscape; and what it, its
-// confirmation and its effects tell holds the truth in 94 of 100. On a rough machine it may miss
-// the best, but says how much better others may be.
+// confirmation and its effects tell holds the truth in 94 of 100. On a rough machine, and where the
+// best varies the most, it may miss the best, but says how much better others may be.
 func TestFindsTheBest(t *testing.T) {
 	long.Garbage(t)
 	f := six()
-	rounds, least := long.Rounds(8, 200), float64(long.Rounds(85, 94)) // few rounds tell a share badly
-	for _, of := range []noise{likeAA, usual, rough} {
+	rounds, least := long.Rounds(5, 200), float64(long.Rounds(85, 94)) // few rounds tell a share badly
+	for _, of := range []noise{likeAA, usual, rough, faster(.02), faster(.04), faster(.06)} {
 		var all tally
 		for landscape, l := range landscapes {
 			var c tally
@@ -274,12 +278,12 @@ func TestFindsTheBest(t *testing.T) {
 				all.add(&p)
 			}
 			t.Logf("%s; %s: %v", of.name, l.name, c)
-			if long.Wanted() && (of.own < .01 && c.of(c.good) < 95 || c.of(c.bound) < 95 || c.of(c.effects) < 93) {
+			if long.Wanted() && (of.finds() && c.of(c.good) < 95 || c.of(c.bound) < 95 || c.of(c.effects) < 93) {
 				t.Error("not so good as it is to be")
 			}
 		}
 		t.Logf("%s: %v", of.name, all)
-		if of.own < .01 && all.of(all.good) < 95 || all.of(all.bound) < 95 ||
+		if of.finds() && all.of(all.good) < 95 || all.of(all.bound) < 95 ||
 			100*all.covered < least*all.moved || all.of(all.effects) < least {
 			t.Error("not so good as it is to be")
 		}

@@ -64,6 +64,10 @@ vgem_modules=(drm drm_kms_helper drm_shmem_helper vgem)
 netem='^TestNetemInLab$'
 pktgen='^TestPktgenInLab$'
 
+# This is of windows, and of how much memory they need: with clocks that count instructions nothing
+# that runs beside the lab is in them.
+knee='^TestLabKnee$'
+
 # virtio_net has zero copy for AF_XDP where it maps memory itself.
 behind_iommu='--nic qemu:virtio --qemu=-global --qemu=virtio-net-pci.iommu_platform=on --qemu=-global --qemu=virtio-net-pci.disable-legacy=on'
 
@@ -85,7 +89,7 @@ pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest. Two are about each
 # percent of CPU time, of which an emulated CPU loses much while others have the machine.
-not_in_lab='^TestLabQEMU|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$'
+not_in_lab='^TestLabQEMU|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabKnee$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -257,6 +261,8 @@ lab() {
 		own_machine "$vgem" "--kernel trixie-backports $(printf -- '--load %s ' "${vgem_modules[@]}")" ./zc/$mode |
 			sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 on trixie-backports"/' || status=1
 	done
+	own_machine "$knee" "--count-time --kernel $(as sid)" ./zc/zcrx || status=1
+	own_machine "$knee" "--count-time --kernel $(as trixie-backports)" ./zc/devmem || status=1
 	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1
 	own_machine '^TestLabXDPGeneric$' '' ./packet/xdp || status=1
 	own_machine '^TestLabQEMUXDP$' "$behind_iommu" ./packet/xdp || status=1

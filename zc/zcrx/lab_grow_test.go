@@ -113,7 +113,7 @@ func TestLabRingsGrowLater(t *testing.T) {
 		t.Skipf("%s: %s; %s", f.Name, f.Reason, f.Fix)
 	}
 	both(t, func(t *testing.T, share *stream.Rings) {
-		to, ended := make(chan []*stream.Flow, 1), int64(0)
+		to, ended, later := make(chan []*stream.Flow, 1), int64(0), false
 		all := rings(1)
 		for i := range all {
 			for n := range all[i] {
@@ -137,12 +137,13 @@ func TestLabRingsGrowLater(t *testing.T) {
 			if c := o.Counters; c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 {
 				t.Errorf("ring %d: %+v", ring, c)
 			}
-			if ring == 0 && len(o.Evidence.Courses) == 1 {
-				if at := o.Evidence.Courses[0].AtNs; at[len(at)-1] < ended {
-					t.Errorf("the NIC's memory grew at %v, and not after %d", at, ended)
-				}
+			for _, c := range o.Evidence.Courses {
+				later = later || c.AtNs[len(c.AtNs)-1] > ended
 			}
 		})
+		if !later {
+			t.Errorf("the NIC's memory has not grown since %d", ended)
+		}
 		if err := errors.Join(errs...); err != nil {
 			t.Error(err)
 		}

@@ -54,7 +54,7 @@ func (r *Receiver) receiveAll() error {
 		return r.process.receive(r)
 	}
 	shared := r.members[0].meter
-	for !r.ended {
+	for !r.ended || r.growsForOthers() {
 		if err := r.enter(shared); err != nil {
 			return stream.ReceiveError(r.members[0].conn, "io_uring recv_zc", err)
 		}
@@ -146,7 +146,7 @@ func (r *Receiver) takeAll(shared *stream.Meter) (bytes int, err error) {
 		}
 	}
 	if bytes > 0 {
-		r.z.Publish()
+		r.publish()
 		r.stats.pieces += uint64(pieces)
 		r.accountAll(shared)
 	}

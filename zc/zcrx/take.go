@@ -128,7 +128,7 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 		return bytes, err
 	}
 	if bytes > 0 {
-		r.z.Publish()
+		r.publish()
 		r.stats.pieces += uint64(pieces)
 		m.Bytes(bytes)
 		if r.proof.taken == 0 {
@@ -196,7 +196,7 @@ func (r *Receiver) refill(m *stream.Meter) {
 		n++
 	}
 	if n > 0 {
-		r.z.Publish()
+		r.publish()
 	}
 	// Nobody takes from the refill ring of a flow that is copied, whether the copies
 	// are counted or not.
@@ -224,7 +224,7 @@ func (r *Receiver) makeRoom(m *stream.Meter) {
 	p := r.held.Oldest()
 	if r.z.Refill(p.ID, p.Len) {
 		r.held.Pop()
-		r.z.Publish()
+		r.publish()
 		r.stats.early++
 		return
 	}

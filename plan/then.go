@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan/modes"
+)
+
+// thenFits refuses what an application cannot do with the payload that it has by a mode.
+func thenFits(m stream.Mode, c *Cell) error {
+	no := func(why string) error { return c.refuse("then", errors.New(why)) }
+	switch {
+	case c.Then == "" || m.Role == stream.TX:
+	case c.Then == ThenSplice && !m.Has(stream.Splices):
+		return no(fmt.Sprintf("splice takes the payload from the socket, and rx %s takes it first: use rx %s, or "+
+			"then: %s", m.Name, thatCan(stream.Splices), ThenForward))
+	case c.Then == ThenForward && !m.Has(stream.Forwards):
+		return no(fmt.Sprintf("rx %s cannot pass payload on: use rx %s", m.Name, thatCan(stream.Forwards)))
+	case c.Then == ThenSplice && c.Touch != "" && c.Touch != string(stream.TouchNone):
+		return no("by splice the application never gets the payload: use touch: none; the TG verifies what comes back")
+	case c.BothWays():
+		return no("the TG receives what is passed on: leave out both")
+	case m.TakesQueue() && (c.NFlows() > c.NQueues()*c.NRings() || c.ByPort()):
+		return no("a thread with several flows does not pass them on yet: give each flow a queue of its own (queues), " +
+			"steered by a rule (steer: flow)")
+	case c.RingsIn == RingsProcesses:
+		return no("a ring of another process passes nothing on: keep the rings in threads")
+	}
+	return nil
+}
+
+// thatCan lists the receive modes that have a trait.
+func thatCan(t stream.Traits) string {
+	var names []string
+	for _, m := range modes.All {
+		if m.Has(t) {
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}

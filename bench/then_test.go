@@ -16,6 +16,7 @@ import (
 // cannot be is refused with what can.
 func TestIntegrationThen(t *testing.T) {
 	r := newRig(t)
+	r.Runner.Opt.nameCPUs([]int{-1}, []int{-1}) // for several flows of few CPUs
 	for _, c := range []plan.Cell{
 		{ID: "tcp", RX: "tcp", TX: "tcp", Then: plan.ThenForward, Touch: "verify"},
 		{ID: "splice", RX: "tcp", TX: "sendfile", Then: plan.ThenSplice},

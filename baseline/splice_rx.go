@@ -14,9 +14,9 @@ import (
 )
 
 // splicer passes a flow on by splice(2) through a pipe: references to its pages go from one socket
-// to the other, and the application never has the payload. The kernel copies what lies in a packet's
-// linear part (linear_to_page of net/core/skbuff.c), and before Linux 6.5 it may copy more; it tells
-// nobody how much.
+// to the other, and the application never has the payload. The kernel copies what lies in a
+// packet's linear part (linear_to_page of net/core/skbuff.c), and before Linux 6.5 it may copy
+// more; it tells nobody how much.
 type splicer struct {
 	out  *stream.Onward
 	pipe [2]int

@@ -12,8 +12,8 @@ import (
 )
 
 // What the SUT's application passes on comes back to the TG whole and right, by several flows, too,
-// and the figures of the chain are there. What splice copies nobody tells; the others copy all. What
-// cannot be is refused with what can.
+// and the figures of the chain are there. What splice copies nobody tells; the others copy all.
+// What cannot be is refused with what can.
 func TestIntegrationThen(t *testing.T) {
 	r := newRig(t)
 	r.Runner.Opt.nameCPUs([]int{-1}, []int{-1}) // for several flows of few CPUs

@@ -55,8 +55,8 @@ type Cell struct {
 	// tried
 	LossFree bool  `json:"pace_loss_free,omitempty"`
 	Both     *bool `json:"both,omitempty"` // each end sends and receives at once
-	// Then is what the receiving application does with the payload: [ThenForward], [ThenSplice]; "":
-	// nothing.
+	// Then is what the receiving application does with the payload: [ThenForward], [ThenSplice];
+	// "": nothing.
 	Then string `json:"then,omitempty"`
 
 	// Objects of a flow: how long each is, how often one is due, and how many flows' are due at the

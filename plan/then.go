@@ -26,8 +26,9 @@ func thenFits(m stream.Mode, c *Cell) error {
 	case c.BothWays():
 		return no("the TG receives what is passed on: leave out both")
 	case m.TakesQueue() && (c.NFlows() > c.NQueues()*c.NRings() || c.ByPort()):
-		return no("a thread with several flows does not pass them on yet: give each flow a queue of its own (queues), " +
-			"steered by a rule (steer: flow)")
+		return no(
+			"a thread with several flows does not pass them on yet: give each flow a queue of its own (queues), " +
+				"steered by a rule (steer: flow)")
 	case c.RingsIn == RingsProcesses:
 		return no("a ring of another process passes nothing on: keep the rings in threads")
 	}

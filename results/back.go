@@ -4,8 +4,8 @@ package results
 
 import "fmt"
 
-// Way is what a host sent, or received, from the SUT to the TG: the other way, or what the SUT passed
-// on.
+// Way is what a host sent, or received, from the SUT to the TG: the other way, or what the SUT
+// passed on.
 type Way struct {
 	Bytes          uint64  `json:"bytes"` // in the steady window
 	ThroughputGbps float64 `json:"throughput_gbps"`

@@ -141,10 +141,12 @@ func (e *End) backPort() uint16 {
 func (e *End) meetBack(a arrival) error {
 	switch port := a.hello.Back; {
 	case e.spec.Cell.PassesOn() && port == 0:
-		return errors.New("one end passes payload on, and the other does not wait for it: give both ends the same --then")
+		return errors.New(
+			"one end passes payload on, and the other does not wait for it: give both ends the same --then")
 	case e.spec.Cell.PassesOn():
 	case (port != 0) != (e.back != nil):
-		return errors.New("one end sends and receives at once, and the other does not: give both ends the same --both and --then")
+		return errors.New(
+			"one end sends and receives at once, and the other does not: give both ends the same --both and --then")
 	case port != 0:
 		e.back.goesTo.set(net.JoinHostPort(a.conn.Remote.Addr().Unmap().String(), strconv.Itoa(int(port))))
 	}

@@ -14,9 +14,9 @@ import (
 )
 
 // What the receiving application does with the payload (`then`). Passed on, it goes back to the
-// sender's host, by a flow of its own for each that came: there another [End] of the sender's process
-// receives it, by mode tcp, and verifies it. It measures nothing but its flows, as the other way of an
-// end does. The hello names its port.
+// sender's host, by a flow of its own for each that came: there another [End] of the sender's
+// process receives it, by mode tcp, and verifies it. It measures nothing but its flows, as the
+// other way of an end does. The hello names its port.
 
 // sinkBuffer is what a sink receives into: it stays in the cache.
 const sinkBuffer = 256 << 10
@@ -59,8 +59,8 @@ func (w *worker) passOn(o orders, path stream.Receiver, f *flow, a arrival) erro
 	return nil
 }
 
-// passedOn ends the flow that goes on, when the one that came has ended, and takes the account of who
-// received it.
+// passedOn ends the flow that goes on, when the one that came has ended, and takes the account of
+// who received it.
 func (f *flow) passedOn(sch wire.Schedule) (*stream.Farewell, error) {
 	on := f.onward.Load()
 	if on == nil {

@@ -91,8 +91,8 @@ const (
 	Connects
 	// Accepts: it can take such connections.
 	Accepts
-	// Forwards: its application can pass payload on, by [Forwarder] or else from memory that it sees;
-	// Splices: also by splice(2).
+	// Forwards: its application can pass payload on, by [Forwarder] or else from memory that it
+	// sees; Splices: also by splice(2).
 	Forwards
 	Splices
 )

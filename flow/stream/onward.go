@@ -11,8 +11,8 @@ import (
 )
 
 // Onward is where a receiver's application passes the payload of a flow on: a flow of its own, to
-// whoever looks whether all came, and came right. Unless the path is a [Forwarder], what it shows its
-// [Toucher] is sent, by send(2), which copies.
+// whoever looks whether all came, and came right. Unless the path is a [Forwarder], what it shows
+// its [Toucher] is sent, by send(2), which copies.
 //
 // It sleeps while the far end takes nothing, and the receiver with it, so that no more than both
 // flows' sockets hold is under way.

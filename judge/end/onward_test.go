@@ -9,8 +9,8 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-// What came is passed on whole and right, and uncopied where the mode claims that; what is not makes
-// the run invalid.
+// What came is passed on whole and right, and uncopied where the mode claims that; what is not
+// makes the run invalid.
 func TestPassedOn(t *testing.T) {
 	whole := func() *Flow {
 		return &Flow{Counted: stream.Counters{Bytes: 1000}, Onward: &Onward{
@@ -38,7 +38,8 @@ func TestPassedOn(t *testing.T) {
 		f := whole()
 		x.spoil(f)
 		got := plain(passedOn)(&Evidence{Mode: "m", Path: stream.Mode{Traits: x.mode}, MaxCopied: x.copied}, f)
-		if (got.Reason == "") != (x.want == "") || !strings.Contains(got.Reason, x.want) || (got.Fix == "") != (x.want == "") {
+		if (got.Reason == "") != (x.want == "") || !strings.Contains(got.Reason, x.want) ||
+			(got.Fix == "") != (x.want == "") {
 			t.Errorf("%s: %q, fix %q, want %q", name, got.Reason, got.Fix, x.want)
 		}
 	}

@@ -7,7 +7,7 @@ import "github.com/zcbench/zcbench/flow/stream"
 // The modes of this folder.
 var (
 	TCP = stream.Mode{Name: "tcp", Role: stream.RX, Summary: "recv into a user buffer",
-		Traits:      stream.Buffered | stream.Accepts,
+		Traits:      stream.Buffered | stream.Accepts | stream.Forwards | stream.Splices,
 		Holds:       bufferBytes,
 		NewReceiver: stream.MakesReceiver(NewTCPReceiver)}
 	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX,
@@ -15,7 +15,7 @@ var (
 		Traits:      stream.NoPayload,
 		NewReceiver: stream.MakesReceiver(newTruncReceiver)}
 	Uring = stream.Mode{Name: "uring", Role: stream.RX, Summary: "io_uring multishot recv with a provided-buffer ring",
-		Traits: stream.UsesRing | stream.Buffered, Holds: uringBytes,
+		Traits: stream.UsesRing | stream.Buffered | stream.Forwards, Holds: uringBytes,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: probeUringReceiver}
 

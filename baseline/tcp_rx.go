@@ -24,11 +24,12 @@ const waitMs = 100
 // an application does that wants whole messages. Unless told otherwise the buffer is
 // as large as a message.
 type TCPReceiver struct {
-	opt    stream.Options
-	buf    *stream.Buffer
-	touch  *stream.Toucher
-	gather *stream.Gathering
-	visits *visitors // of a flow whose requests have a connection each; nil: of others
+	opt     stream.Options
+	buf     *stream.Buffer
+	touch   *stream.Toucher
+	gather  *stream.Gathering
+	visits  *visitors // of a flow whose requests have a connection each; nil: of others
+	splicer *splicer  // of a flow that is passed on so; nil: of others
 }
 
 // NewTCPReceiver allocates the buffer.
@@ -53,6 +54,9 @@ func (r *TCPReceiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if r.visits != nil {
 		return r.visits.serve(c, m)
+	}
+	if r.splicer != nil {
+		return r.splicer.receive(c, m)
 	}
 	message, read, at := r.buf.Bytes(), readBytes(r.opt), 0
 	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
@@ -84,7 +88,9 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 func (r *TCPReceiver) Evidence() stream.Evidence { return stream.Evidence{Figures: r.gather.Figures()} }
 
 // Close frees the buffer, and closes what its flow has made.
-func (r *TCPReceiver) Close() error { return errors.Join(r.visits.close(), r.buf.Close()) }
+func (r *TCPReceiver) Close() error {
+	return errors.Join(r.visits.close(), r.splicer.close(), r.buf.Close())
+}
 
 // bufferBytes returns the size of the receiver's buffer.
 func bufferBytes(o stream.Options) int { return cmp.Or(o.BufferBytes, o.MessageBytes) }

@@ -153,6 +153,12 @@ var Options = []Option{
 		Help: "each end sends and receives at once, by the two modes of the cell; " +
 			"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips),
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.Both })},
+	{Name: "then", Type: "string",
+		Help: "what the receiving application does with the payload: none; forward, pass it " +
+			"on to the TG, which verifies it; splice, likewise by splice(2) (docs/then.md)", Kind: OfPath,
+		concerns: byTCP,
+		besides:  has(stream.RoundTrips), Default: "none", Takes: strings.Join(thens, ", "), Words: thens,
+		value: noneOr(func(c *Cell) *string { return &c.Then }, parseThen, "none")},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",
 		Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: has(stream.UsesRing),

@@ -193,6 +193,8 @@ func (c *Cell) CheckTurns() error {
 	switch {
 	case c.BothWays():
 		return no("both", "the other way would go on in the turns of others")
+	case c.Then != "":
+		return no("then", "what is passed on would arrive in the turns of others")
 	case c.EveryUs > 0:
 		return no("object", "an object would wait for the cell's next turn")
 	case c.Path != "":

@@ -230,6 +230,18 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"back_bytes", "bytes", "likewise"},
 	columnDoc{"back_zero_copy_bytes back_copied_bytes back_mismatches", "bytes", "of these, as zero_copy_bytes, " +
 		"copied_bytes and mismatches are of the first way; of the host that received them, the TG"},
+	columnDoc{"then", "", "requested: what the receiving application did with the payload; empty = nothing"},
+	columnDoc{"then_throughput_gbps", "Gbit/s",
+		"payload that was passed on, in the same window: of the SUT as sent, of " +
+			"the TG as received. CPU time and power of the SUT are of the whole chain; roi_*, ns_per_kb and " +
+			"joule_per_gb " +
+			"are of the payload that came, which is counted once"},
+	columnDoc{"then_bytes", "bytes", "likewise"},
+	columnDoc{"then_zero_copy_bytes then_copied_bytes", "bytes",
+		"SUT: of these, sent without a copy and copied, by the " +
+			"kernel's word, which comes when it lets go of them; with copied_bytes, what the chain copied. Empty by " +
+			"splice, where nobody tells"},
+	columnDoc{"then_mismatches", "bytes", "TG: of these, that differ from what the TG had sent"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -146,6 +146,9 @@ type Host struct {
 	// the TG received.
 	Back *Way `json:"back,omitempty"`
 
+	// Then is what the SUT passed on, and what of it came back to the TG (then).
+	Then *Way `json:"then,omitempty"`
+
 	// Of objects (docs/packets.md): those that became whole in the window, and of them those that
 	// were not when the next of their flow was due. Delivery has their times.
 	Objects     *uint64 `json:"objects,omitempty"`

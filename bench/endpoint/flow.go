@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -21,8 +22,9 @@ type flow struct {
 	steerTo *int           // RX queue of a control run; nil: its path's
 	worker  *worker
 
-	asked   bool   // of a receiver: its requests are answered
-	request uint64 // bytes of each, where they have a connection each
+	onward  atomic.Pointer[stream.Onward] // where its payload is passed on to; nil: nowhere
+	asked   bool                          // of a receiver: its requests are answered
+	request uint64                        // bytes of each, where they have a connection each
 	done    bool
 	result  flowResult  // when done
 	looks   map[int]int // how often its socket named each CPU
@@ -111,6 +113,9 @@ func (e *End) abort() {
 	for _, f := range e.flows {
 		if f.Conn != nil {
 			f.Conn.Abort()
+		}
+		if on := f.onward.Load(); on != nil {
+			on.Conn.Abort()
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 func (f *flow) known(c stream.Counters) end.Flow {
 	x := end.Flow{N: f.N, Counted: c, Taken: f.Meter.Snapshot().Bytes, Peer: f.result.peer,
 		Evidence: f.result.evidence, Trips: f.trips(), Strayed: strayed(f),
-		Asks: f.asks(), RequestBytes: f.request}
+		Asks: f.asks(), RequestBytes: f.request, Onward: f.knownOnward()}
 	if a := f.Meter.Answers(); a != nil {
 		x.RequestBytes = a.RequestBytes()
 	}
@@ -188,6 +188,7 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps
 	r.fillEach(h, c, seconds)
 	r.fillPackets(h, w, seconds)
+	r.fillThen(h, seconds)
 	if r.end.path.SortsBytes() {
 		h.ZeroCopyBytes, h.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
 		if r.end.first().result.evidence.CountsLinear {

@@ -51,15 +51,16 @@ type run struct {
 
 // edge is the counters at one end of the window.
 type edge struct {
-	taken bool
-	atNs  int64 // when flow was read
-	flows []stream.Counters
-	times *stream.Times // of all flows; nil: they are not timed
-	host  counter.Snapshot
-	probe probeReading
-	napis []uint32 // at the window's end, see napis
-	tally *tally.Reading
-	timed bpf.Timed // eBPF programs
+	taken  bool
+	atNs   int64 // when flow was read
+	flows  []stream.Counters
+	onward stream.Counters // of all flows, what was passed on
+	times  *stream.Times   // of all flows; nil: they are not timed
+	host   counter.Snapshot
+	probe  probeReading
+	napis  []uint32 // at the window's end, see napis
+	tally  *tally.Reading
+	timed  bpf.Timed // eBPF programs
 }
 
 // Run runs the flows once. Ending ctx aborts it. It always returns a result: what
@@ -257,12 +258,13 @@ func (r *run) take(e *edge, end bool) error {
 		return r.turns.take(e, cfg)
 	}
 	if r.end.light {
-		e.flows, e.times, e.atNs, e.taken = r.end.counters(), r.end.times(), monotonic(), true
+		r.readFlows(e)
+		e.taken = true
 		return nil
 	}
 	if end {
 		e.napis = r.napis()
-		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
+		r.readFlows(e)
 	}
 	if !end {
 		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
@@ -274,10 +276,15 @@ func (r *run) take(e *edge, end bool) error {
 		e.tally = r.tally.Read(r.end.sockets()...)
 		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
 	} else {
-		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
+		r.readFlows(e)
 	}
 	e.taken = err == nil
 	return err
+}
+
+// readFlows reads the flows' own counters.
+func (r *run) readFlows(e *edge) {
+	e.flows, e.onward, e.times, e.atNs = r.end.counters(), r.end.onward(), r.end.times(), monotonic()
 }
 
 // host fills the figures of the steady window.

@@ -47,6 +47,9 @@ func (c *Toucher) Next(p []byte, m *Meter) {
 	case TouchVerify:
 		c.verify(p, m)
 	}
+	if m.onward != nil {
+		m.onward.send(p, m)
+	}
 	c.pos += uint64(len(p))
 }
 

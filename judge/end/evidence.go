@@ -43,6 +43,8 @@ type Flow struct {
 	Evidence   stream.Evidence
 	CopiesHere bool // where it stays, its mode cannot but copy
 
+	Onward *Onward // how it was passed on; nil: it was not
+
 	Trips        bool   // it is one of round trips
 	Asks         bool   // and this end asks
 	RequestBytes uint64 // of each request

@@ -27,6 +27,8 @@ var Rules = []rule{
 		flow: notCopied},
 	{Name: "queue", Looks: "queues on which a steered flow was seen", Class: plan.ByProof, Test: "TestEndQueue",
 		flow: onItsQueue},
+	{Name: "passed on", Looks: "bytes that were passed on, how, and what became of them", Class: plan.ByProof,
+		Test: "TestPassedOn", flow: plain(passedOn)},
 	{Name: "moved", Looks: "what each of several flows brought in the window", Class: plan.ByProof,
 		Test: "TestEndMoved", flow: plain(moved)},
 	{Name: "window", Looks: "when the window's edges were read, and what passed", Class: plan.ByEnvironment,

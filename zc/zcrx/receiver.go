@@ -57,6 +57,8 @@ type Receiver struct {
 	growth  growth
 	failed  bool // its ring, of several
 
+	onward *onward // what passes payload on; nil: nothing does
+
 	members []*member // the flows that were attached
 	grouped bool      // several are received
 	turn    int       // of them, whose share is rounded first

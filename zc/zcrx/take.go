@@ -28,6 +28,9 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if r.share != nil {
 		return r.receiveShared(c, m)
 	}
+	if r.onward != nil {
+		return r.passOn(c, m)
+	}
 	r.arm()
 	for !r.ended {
 		if err := r.enter(m); err != nil {
@@ -198,8 +201,12 @@ func (r *Receiver) refill(m *stream.Meter) {
 	if n > 0 {
 		r.publish()
 	}
-	// Nobody takes from the refill ring of a flow that is copied, whether the copies
-	// are counted or not.
+	r.flushIfCopying(m)
+}
+
+// flushIfCopying makes the kernel take from the refill ring of a flow that is copied, whether the
+// copies are counted or not: nobody does.
+func (r *Receiver) flushIfCopying(m *stream.Meter) {
 	if r.flushNow || r.proof.copying() && r.z.RefillEntries()-r.z.RefillSpace() >= r.flushAt {
 		r.flush(m)
 	}

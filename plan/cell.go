@@ -66,7 +66,10 @@ type Cell struct {
 	FanIn       int    `json:"fan_in,omitempty"`
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
-	BusyPollUs  int    `json:"busy_poll_us,omitempty"` // of both ends' sockets and rings
+	// Poll is who takes packets from the NIC's queues: [PollBusy] and the others, "": [PollIRQ], as
+	// found; see [Cell.Polls]. BusyPollUs is how long sockets and rings do.
+	Poll       string `json:"poll,omitempty"`
+	BusyPollUs int    `json:"busy_poll_us,omitempty"`
 
 	// Of round trips: the sizes of a request and its answer, 0: [stream.DefaultTrip]; how many
 	// requests of a flow may be without one, 0: one; and how many of all flows are to begin per
@@ -272,6 +275,7 @@ func Unpaired(rx, tx []string) *Cell {
 
 // Drop leaves out of c what concerns none of its modes.
 func (c *Cell) Drop() {
+	c.dropPoll()
 	all := c.modes()
 	for i := range Options {
 		if o := &Options[i]; !o.concernsAny(all) {

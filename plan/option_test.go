@@ -32,7 +32,7 @@ var choices = map[string][2]string{
 	"rx_ring": {"512", "-1"}, "tx_ring": {"256", "x"}, "channels": {"4", "-1"},
 	"set": {"coalesce rx-usecs=5; tg:rss=default", "coalesce"}, "sysctl_profile": {"reference", "mine"},
 	"hugepages": {"512", "-4"}, "governor": {"performance", "../x"}, "max_idle_us": {"0", "-1"},
-	"stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "busy_poll": {"50us", "1s"}, "request": {"128", "0"},
+	"stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "busy_poll": {"50us", "1s"}, "poll": {"busy", "spin"}, "request": {"128", "0"},
 	"response": {"1K", "2M"}, "in_flight": {"16", "0"}, "fastopen": {"on", "maybe"},
 	"object": {"2M", "0"}, "both": {"on", "maybe"}, "then": {"forward", "drop"}, "every": {"5ms", "2s"},
 	"fan_in":  {"8", "0"},

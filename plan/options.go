@@ -170,6 +170,10 @@ var Options = []Option{
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: "a duration of whole microseconds", value: microseconds(func(c *Cell) **int { return &c.GatherUs },
 			stream.MaxGather)},
+	{Name: "poll", Type: "string", Help: "who takes packets from the receiver's queues, and with round trips from " +
+		"the sender's too: irq: softirq; busy: the application; suspend: the application, without interrupts while " +
+		"it keeps up; threaded: NAPI threads; threaded-busy: ones that never rest (default: irq; docs/polling.md)",
+		Kind: OfPath, concerns: bySocket, Takes: strings.Join(polls, ", "), Words: polls, value: poll},
 	{Name: "busy_poll", Since: 3, Column: "busy_poll_us", Type: "duration", Help: "how long a call that finds no " +
 		"data busy-polls the queue before it sleeps, at both ends: SO_BUSY_POLL with SO_PREFER_BUSY_POLL; " +
 		"io_uring from Linux 6.9 (default: the host's net.core.busy_read)",

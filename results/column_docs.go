@@ -242,6 +242,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 			"kernel's word, which comes when it lets go of them; with copied_bytes, what the chain copied. Empty by " +
 			"splice, where nobody tells"},
 	columnDoc{"then_mismatches", "bytes", "TG: of these, that differ from what the TG had sent"},
+	columnDoc{"poll", "", "requested: who takes packets from the queues (docs/polling.md): busy, suspend, threaded or " +
+		"threaded-busy; empty = irq: softirq, as found, unless busy_poll_us is there"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -22,7 +22,7 @@ import (
 // zcbench itself lists. [kept] are all others, with why.
 var shared = set("rx", "tx", "gro", "hw_gro", "header_split", "big_tcp", "tg_big_tcp", "cpu_layout",
 	"tg_cpu_layout", "rx_buf_len", "mtu", "message", "read", "rx_buffer", "token_batch", "touch", "control",
-	"probe", "probe_sample", "rcvbuf", "sndbuf", "pace", "uring_engine", "gather", "busy_poll", "request",
+	"probe", "probe_sample", "rcvbuf", "sndbuf", "pace", "uring_engine", "gather", "poll", "busy_poll", "request",
 	"response", "in_flight", "rr_rate", "rr_timeout", "udp_batch", "udp_segmentation", "xdp_touch", "xdp_attach",
 	"tuples", "burst", "queue", "flows", "queues", "steer_queue", "steer", "area_bytes", "refill_entries", "cq_entries",
 	"hold", "rx_ring", "tx_ring", "channels", "hugepages", "max_idle_us", "stop_irqbalance", "turn", "queue_rings",

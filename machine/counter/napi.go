@@ -65,6 +65,7 @@ func (r *rows) addNAPI(all []CPUTasks, wall float64) {
 	percent(measure.MetricEmptyPolls, busy.Empty, busy.Polls)
 	if wall > 0 && busy.Polls > 0 {
 		r.add(measure.MetricSpin, "cores", float64(busy.SpinNs)/1e9/wall, sourceNAPI, "")
+		r.add(measure.MetricAppSpin, "cores", float64(by[NAPIApp].SpinNs)/1e9/wall, sourceNAPI, "")
 	}
 }
 
@@ -78,7 +79,8 @@ var NAPIMetrics = []measure.MetricDoc{
 		Source: sourceNAPI + "; /proc/net/netstat",
 		Meaning: "of these packets those that each brought, ksoftirqd's among softirq's. Where eBPF does not " +
 			"tell, BusyPollRxPackets by the packets of the interface is the first, and the others are not known"},
-	{Names: "empty_polls_pct spin_cores", Units: "% cores", Source: sourceNAPI,
+	{Names: "empty_polls_pct spin_cores napi_app_spin_cores", Units: "% cores cores", Source: sourceNAPI,
 		Meaning: "of app's and thread's polls those that brought no packet; and their time from such a poll to " +
-			"the next, without another task or softirq in between: CPU time that was spent on waiting"},
+			"the next, without another task or softirq in between: CPU time that was spent on waiting. The last " +
+			"is app's part"},
 }

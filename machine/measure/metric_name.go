@@ -44,8 +44,12 @@ const (
 	MetricAsleep          = "asleep_pct"
 )
 
-// MetricAppPolls counts polls of the flow's interface by the application.
-const MetricAppPolls = "napi_app_polls"
+// What is told of the application's own polls of the flow's interface: how many, and the time that it
+// spent on those that brought nothing.
+const (
+	MetricAppPolls = "napi_app_polls"
+	MetricAppSpin  = "napi_app_spin_cores"
+)
 
 // What the kernel counts of connections at the host that takes them: those that were opened with a
 // request in the first packet (tcp_fastopen.c), those for which a queue had no room, those opened

@@ -62,7 +62,7 @@ func newVisitors(c *stream.Conn, h stream.Hello, buf []byte, touch *stream.Touch
 	if len(buf) < stream.PassBytes {
 		return nil, fmt.Errorf("a buffer of %d bytes is too small for a request", len(buf))
 	}
-	if v.ep, err = sock.NewEpoll(); err != nil {
+	if v.ep, err = sock.NewPollingEpoll(o); err != nil {
 		return nil, err
 	}
 	if err := v.listen(c, o); err != nil {

@@ -49,7 +49,7 @@ func newCRRSender(o stream.Options) (*crrSender, error) {
 		s.open[i].fd = -1
 		s.free = append(s.free, i)
 	}
-	if s.ep, err = sock.NewEpoll(); err != nil {
+	if s.ep, err = sock.NewPollingEpoll(o.Socket); err != nil {
 		return nil, errors.Join(err, buf.Close())
 	}
 	return s, nil

@@ -19,6 +19,7 @@ type rrSender struct {
 	opt   stream.Options
 	buf   *stream.Buffer
 	wait  sock.Waiter
+	epoll *stream.Waiting
 	sleep sock.Sleeper
 
 	owed    int    // bytes of requests that are begun and not sent
@@ -45,6 +46,10 @@ func (s *rrSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) erro
 		return errors.New("rr: no account of the round trips")
 	}
 	if err := errors.Join(stream.NoDelay(c), sock.Blocking(c.FD, waitMs*time.Millisecond)); err != nil {
+		return err
+	}
+	var err error
+	if s.epoll, err = stream.NewWaiting(c.FD, s.opt.Socket); err != nil {
 		return err
 	}
 	if s.opt.Trips.PerSecond > 0 {
@@ -115,13 +120,15 @@ func (s *rrSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m
 		}
 		return nil
 	case more >= 0:
-		got, _ := s.wait.WaitFor(c.FD, unix.POLLIN, min(more, waitMs*time.Millisecond))
+		ready, _ := s.epoll.For(&s.wait, c.FD, min(more, waitMs*time.Millisecond))
 		m.Wait()
 		t.Waited()
-		if got == 0 {
+		if !ready {
 			return nil
 		}
 		flags = unix.MSG_DONTWAIT
+	default:
+		flags = s.epoll.Next(waitMs*time.Millisecond, m)
 	}
 	n, errno := sock.Recv(c.FD, s.buf.Bytes(), flags)
 	m.Wait()
@@ -143,4 +150,4 @@ func (s *rrSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m
 }
 
 // Close frees the buffer.
-func (s *rrSender) Close() error { return s.buf.Close() }
+func (s *rrSender) Close() error { return errors.Join(s.epoll.Close(), s.buf.Close()) }

@@ -58,10 +58,16 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
 		return err
 	}
+	wait, err := stream.NewWaiting(c.FD, r.opt.Socket)
+	if err != nil {
+		return err
+	}
+	defer wait.Close()
 	for {
 		p := message[at:min(at+read, len(message))]
-		n, errno := sock.Recv(c.FD, p, 0)
+		n, errno := sock.Recv(c.FD, p, wait.Next(waitMs*time.Millisecond, m))
 		m.Wait()
+		wait.Took(errno == 0 && n == len(p))
 		switch {
 		case n > 0 && errno == 0:
 			r.touch.Next(p[:n], m)

@@ -15,6 +15,7 @@ import (
 // not copying; no application can use the data.
 type truncReceiver struct {
 	read   int
+	socket sock.Options
 	gather *stream.Gathering
 }
 
@@ -24,7 +25,7 @@ func newTruncReceiver(o stream.Options) (*truncReceiver, error) {
 	if read == 0 {
 		read = max(defaultReadBytes, o.MessageBytes)
 	}
-	return &truncReceiver{read: read, gather: stream.NewGathering(o)}, nil
+	return &truncReceiver{read: read, socket: o.Socket, gather: stream.NewGathering(o)}, nil
 }
 
 // Attach does nothing.
@@ -35,9 +36,15 @@ func (r *truncReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
 		return err
 	}
+	wait, err := stream.NewWaiting(c.FD, r.socket)
+	if err != nil {
+		return err
+	}
+	defer wait.Close()
 	for {
-		n, errno := sock.Discard(c.FD, r.read, 0)
+		n, errno := sock.Discard(c.FD, r.read, wait.Next(waitMs*time.Millisecond, m))
 		m.Wait()
+		wait.Took(errno == 0 && n == r.read)
 		switch {
 		case n > 0 && errno == 0:
 			if m.Bytes(n); n < r.read {

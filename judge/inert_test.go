@@ -41,6 +41,13 @@ func TestInert(t *testing.T) {
 		{"nothing measured", plan.Cell{GRO: on, HWGRO: on, BigTCPBytes: 131072, TGBigTCPBytes: 131072,
 			Set: "coalesce rx-usecs=100"}, nil, nil, ""},
 
+		{"suspended by nobody", plan.Cell{RX: "tcp", TX: "tcp",
+			Set: "napi 0=defer-hard-irqs 1, gro-flush-timeout 20000, irq-suspend-timeout 1000000"}, nil, nil,
+			"irq-suspend-timeout had no effect: interrupts are suspended by a reader alone that waits by epoll"},
+		{"suspended", plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollSuspend,
+			Set: "napi 0=defer-hard-irqs 1, gro-flush-timeout 20000, irq-suspend-timeout 1000000"}, nil, nil, ""},
+		{"deferred", plan.Cell{RX: "tcp", TX: "tcp",
+			Set: "napi 0=defer-hard-irqs 1, gro-flush-timeout 20000, irq-suspend-timeout 0"}, nil, nil, ""},
 		{"gro on", plan.Cell{GRO: on}, ms{measure.MetricRXPacketSegments: 12}, nil, ""},
 		{"gro on, none", plan.Cell{GRO: on}, ms{measure.MetricRXPacketSegments: 1}, nil,
 			"gro on had no effect: 1.00 segments a packet"},

@@ -4,9 +4,14 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/nic"
 )
 
 // What takes packets from the NIC's queues ([Cell].Poll).
@@ -50,6 +55,105 @@ func (c *Cell) Polls() string {
 		return PollBusy
 	}
 	return PollIRQ
+}
+
+// pollWord names the option by which the cell polls.
+func (c *Cell) pollWord() string {
+	if c.Poll != "" {
+		return "poll: " + c.Poll
+	}
+	return "busy_poll"
+}
+
+// PollsAt reports whether the cell's poll is that of an end's queues, too: of the receiver's, and of
+// the sender's where that waits for packets as well.
+func (c *Cell) PollsAt(role stream.Role) bool {
+	return c.Poll != "" && c.Poll != PollIRQ && (role == stream.RX || c.RoundTrips() || c.BothWays())
+}
+
+// What an application that polls does unless told otherwise: as of the kernel's own test
+// (tools/testing/selftests/net/busy_poll_test.sh, Linux 7.3.4).
+const (
+	usualBusyPollUs = 50
+	pollBudget      = 64 // packets of a look: as many as softirq takes, and no more without a privilege
+	deferHardIRQs   = 100
+	irqSuspendNs    = 20_000_000
+)
+
+// PollOptions says how the sockets and rings of an end poll.
+func (c *Cell) PollOptions(role stream.Role) (o sock.Options) {
+	if c.Poll == "" {
+		o.BusyPollUs = c.BusyPollUs // with interrupts as the host has them
+	}
+	if !c.PollsAt(role) {
+		return o
+	}
+	us := cmp.Or(c.BusyPollUs, usualBusyPollUs)
+	switch c.Poll {
+	case PollBusy:
+		return sock.Options{BusyPollUs: us, BusyBudget: pollBudget, EpollUs: us}
+	case PollSuspend:
+		return sock.Options{BusyBudget: pollBudget, EpollUs: us, OnlyEpoll: true}
+	}
+	return o
+}
+
+// PollNAPI says how the NAPI instances of an end's queues are set for its poll; zero values are
+// left as found. Who polls in place of interrupts has them off until it has not polled for as long
+// as it polls before it sleeps.
+func (c *Cell) PollNAPI(role stream.Role) (s nic.NAPISettings) {
+	if !c.PollsAt(role) {
+		return s
+	}
+	flush := int64(cmp.Or(c.BusyPollUs, usualBusyPollUs)) * 1000
+	switch c.Poll {
+	case PollBusy:
+		s.DeferHardIRQs, s.GROFlushTimeoutNs = deferHardIRQs, flush
+	case PollSuspend:
+		s.DeferHardIRQs, s.GROFlushTimeoutNs, s.IRQSuspendNs = deferHardIRQs, flush, irqSuspendNs
+	case PollThreaded:
+		s.Threaded = "on"
+	case PollThreadedBusy:
+		s.Threaded = "busy-poll"
+	}
+	return s
+}
+
+// SuspendsIRQs reports whether the cell sets an irq-suspend-timeout of the receiver's queues.
+func (c *Cell) SuspendsIRQs() bool {
+	return slices.ContainsFunc(c.Others(), func(o Other) bool {
+		s, err := nic.ParseNAPISettings(o.Value)
+		return o.End != "tg" && strings.HasPrefix(o.Name, "napi ") && err == nil && s.IRQSuspendNs > 0
+	})
+}
+
+// pollFits refuses a way to poll that a mode cannot have.
+func pollFits(c *Cell, all []stream.Mode) error {
+	byApp := c.Poll == PollBusy || c.Poll == PollSuspend
+	for _, m := range all {
+		switch {
+		case !c.PollsAt(m.Role) || !byApp:
+		case m.Has(stream.AFXDP):
+			return c.refuse("poll", fmt.Errorf("%s takes its packets from rings of AF_XDP, by which nothing is polled "+
+				"yet: use threaded, or leave it out", m.Name))
+		case c.Poll == PollSuspend && m.Has(stream.UsesRing):
+			return c.refuse("poll", fmt.Errorf("%s waits in io_uring_enter, and interrupts are suspended by epoll_wait "+
+				"alone (fs/eventpoll.c: ep_suspend_napi_irqs): use busy, or a mode without a ring", m.Name))
+		}
+	}
+	switch {
+	case c.Poll == "":
+	case c.Poll == PollBusy && c.SuspendsIRQs():
+		return c.refuse("poll", errors.New("an irq-suspend-timeout is set beside it (set), by which some waits would "+
+			"suspend interrupts and some not: use poll suspend, or leave that out"))
+	case c.LeaseQueue != "":
+		return c.refuse("poll", errors.New("the NAPI instance of a leased queue belongs to the NIC, which is not in "+
+			"the container: set it there (napi of --set), or leave it out"))
+	case c.BusyPollUs > 0 && !byApp:
+		return c.refuse("busy_poll", fmt.Errorf("it says for how long an application polls, and with poll %s none "+
+			"does: leave it out, or use poll busy or suspend", c.Poll))
+	}
+	return nil
 }
 
 // dropPoll leaves out what says nothing of the cell's way to poll: how long the application polls,

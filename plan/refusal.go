@@ -51,6 +51,7 @@ var rules = []rule{
 			return c.CheckRings()
 		}},
 	{Name: "options", Looks: "each option's value, and whether it concerns a mode", cell: optionsFit},
+	{Name: "poll", Looks: "who polls, and how a mode waits", cell: pollFits},
 	{Name: "loss-free pace", Looks: "what may be lost", cell: func(c *Cell, _ []stream.Mode) error {
 		return c.CheckLossFree()
 	}},

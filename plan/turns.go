@@ -101,7 +101,7 @@ func (o *Option) ofGroup() bool {
 
 // Apart reports whether cells with different values of an option take no turns with each other.
 // Flows that poll take turns with none.
-func (o *Option) Apart() bool { return o.ofGroup() || o.Name == "busy_poll" }
+func (o *Option) Apart() bool { return o.ofGroup() || o.Name == "poll" || o.Name == "busy_poll" }
 
 // headerSplit is the option that modes which take a queue over need no word of: they split.
 const headerSplit = "header_split"
@@ -199,8 +199,8 @@ func (c *Cell) CheckTurns() error {
 		return no("path", "its counters would be of all cells of the group")
 	case c.ByPort():
 		return no("steer: port", "each port would want queues, and an RSS context, of its own")
-	case c.BusyPollUs > 0:
-		return no("busy_poll", "a thread that polls would do so in the turns of others")
+	case c.Polls() != PollIRQ:
+		return no(c.pollWord(), "a thread that polls would do so in the turns of others")
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ type End struct {
 	path  stream.Mode
 	opts  stream.Options
 	place *place.Placement // nil: the softirq is left as found
+	polls *place.Placement // nil: who polls is left as found
 	// context has the queues of all flows that one rule for the port sends there; nil: each has a
 	// rule, or none
 	context      portRule
@@ -205,6 +206,9 @@ func (e *End) open() (err error) {
 	if e.light {
 		return nil
 	}
+	if err := e.setPolls(); err != nil {
+		return err
+	}
 	e.readsNs = e.probes.takes(e.spec).Nanoseconds()
 	m := openMeters(e.spec, e.inside)
 	e.meters.hold(m)
@@ -239,6 +243,7 @@ func (e *End) Close() error {
 	if e.back != nil {
 		err = e.back.Close()
 	}
+	err = errors.Join(err, e.undoPolls()) // before queues restart, which makes some drivers forget
 	for _, w := range slices.Backward(e.workers) {
 		err = errors.Join(err, w.close())
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/plan"
@@ -19,9 +18,9 @@ import (
 func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
 	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessage(p.Kind)), Touch: stream.TouchNone,
-		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion,
-			ZeroCopy:   p.Has(stream.ZeroCopySocket),
-			BusyPollUs: c.BusyPollUs}}
+		Socket: c.PollOptions(s.Role)}
+	o.Socket.RcvBuf, o.Socket.SndBuf, o.Socket.Congestion = c.RcvBuf, c.SndBuf, c.Congestion
+	o.Socket.ZeroCopy = p.Has(stream.ZeroCopySocket)
 	if p.Has(stream.UsesRing) {
 		o.UringEngine = c.UringEngine
 	}

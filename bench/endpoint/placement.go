@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -169,11 +171,17 @@ func (r *run) unwatch() {
 // placed adds where the softirq ran to the host's figures: of several flows, the one that it
 // suited least.
 func (r *run) placed(h *results.Host, c counter.Change) {
+	var words []string
+	for _, p := range []*place.Placement{r.end.place, r.end.polls} {
+		if p != nil {
+			words = append(words, p.String())
+		}
+	}
+	h.Env.Placement = strings.Join(words, "; ")
 	p := r.end.place
 	if p == nil {
 		return
 	}
-	h.Env.Placement = p.String()
 	r.softnet = map[int]uint64{}
 	for _, s := range c.Softnet {
 		r.softnet[int(s.Index)] = uint64(s.Processed)
@@ -196,7 +204,11 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 
 // evidence gathers where a flow's softirq ran.
 func (r *run) evidence(f *flow) place.Evidence {
-	return place.Evidence{CPUs: r.end.place.CPUsOf(f.Queue), Looks: f.looks, Softnet: r.softnet}
+	cpus := r.end.place.CPUsOf(f.Queue)
+	if o := f.opts.Socket; (o.BusyPollUs > 0 || o.EpollUs > 0) && f.CPU >= 0 { // its thread takes packets, too
+		cpus = append(slices.Clone(cpus), f.CPU)
+	}
+	return place.Evidence{CPUs: cpus, Looks: f.looks, Softnet: r.softnet}
 }
 
 // softirqOf finds the CPU on which a flow's softirq ran, nil: not known, or several; and all on

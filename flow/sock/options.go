@@ -25,7 +25,12 @@ type Options struct {
 	PaceBitsPS uint64 // of payload, bits per second, which the sender keeps to (stream.Pace)
 	ZeroCopy   bool   // SO_ZEROCOPY, for MSG_ZEROCOPY
 	BusyPollUs int    // SO_BUSY_POLL and SO_PREFER_BUSY_POLL: microseconds for which a call polls the queue
-	Interface  int    // SO_BINDTOIFINDEX: packets come and go by the interface with this index
+	BusyBudget int    // SO_BUSY_POLL_BUDGET: packets that one look at the queue takes at most
+	// EpollUs is for how many microseconds a wait by epoll polls the queue, with prefer_busy_poll;
+	// 0: not.
+	EpollUs   int
+	OnlyEpoll bool // nobody waits for the socket but by epoll
+	Interface int  // SO_BINDTOIFINDEX: packets come and go by the interface with this index
 }
 
 // Apply sets o on fd. It belongs before connect or listen: the window scale is
@@ -55,7 +60,7 @@ func (o Options) Apply(fd int) error {
 		}
 	}
 	if o.BusyPollUs > 0 {
-		if err := setBusyPoll(fd, o.BusyPollUs); err != nil {
+		if err := setBusyPoll(fd, o.BusyPollUs, o.BusyBudget); err != nil {
 			return err
 		}
 	}
@@ -75,11 +80,15 @@ func (o Options) Apply(fd int) error {
 
 // setBusyPoll lets calls on the socket poll the queue that its packets come by before they sleep
 // (net/core/sock.c), and keeps the interface's interrupts off meanwhile where it defers them.
-func setBusyPoll(fd, us int) error {
+func setBusyPoll(fd, us, budget int) error {
 	for _, x := range []struct {
 		name   string
 		opt, v int
-	}{{"SO_BUSY_POLL", unix.SO_BUSY_POLL, us}, {"SO_PREFER_BUSY_POLL", unix.SO_PREFER_BUSY_POLL, 1}} {
+	}{{"SO_BUSY_POLL", unix.SO_BUSY_POLL, us}, {"SO_PREFER_BUSY_POLL", unix.SO_PREFER_BUSY_POLL, 1},
+		{"SO_BUSY_POLL_BUDGET", unix.SO_BUSY_POLL_BUDGET, budget}} {
+		if x.v == 0 {
+			continue
+		}
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, x.opt, x.v); err != nil {
 			return remedy.Error(remedy.SetBusyPoll, fmt.Sprintf("setsockopt %s %d", x.name, x.v), err,
 				remedy.On{FD: fd, Value: strconv.Itoa(x.v)})

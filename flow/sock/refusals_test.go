@@ -18,6 +18,11 @@ func TestRefusedOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
+	ep, err := NewEpoll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ep.Close()
 	apply := func(o Options) func() error { return func() error { return o.Apply(fd) } }
 	for _, x := range []struct {
 		call   remedy.Call
@@ -29,6 +34,8 @@ func TestRefusedOptions(t *testing.T) {
 		{remedy.SetCongestion, unix.SYS_SETSOCKOPT, "TCP_CONGESTION cubic", apply(Options{Congestion: "cubic"})},
 		{remedy.SetLowat, unix.SYS_SETSOCKOPT, "TCP_NOTSENT_LOWAT", apply(Options{PaceBitsPS: 1e9})},
 		{remedy.SetBusyPoll, unix.SYS_SETSOCKOPT, "SO_BUSY_POLL 50", apply(Options{BusyPollUs: 50})},
+		{remedy.SetBusyPoll, unix.SYS_SETSOCKOPT, "SO_BUSY_POLL 50", apply(Options{BusyPollUs: 50, BusyBudget: 64})},
+		{remedy.EpollParams, unix.SYS_IOCTL, "EPIOCSPARAMS 50 us", func() error { return ep.Poll(50, 64) }},
 		{remedy.SetZeroCopy, unix.SYS_SETSOCKOPT, "SO_ZEROCOPY", apply(Options{ZeroCopy: true})},
 		{remedy.SetTimeout, unix.SYS_SETSOCKOPT, "SO_RCVTIMEO", func() error { return Blocking(fd, time.Hour) }},
 		{remedy.SetSegment, unix.SYS_SETSOCKOPT, "UDP_SEGMENT", func() error { return SegmentUDP(fd, 1000) }},

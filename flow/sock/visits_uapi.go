@@ -8,8 +8,11 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"structs"
 	"time"
 	"unsafe"
+
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -133,6 +136,43 @@ func NewEpoll() (*Epoll, error) {
 		return nil, fmt.Errorf("epoll_create1: %w", err)
 	}
 	return &Epoll{fd: fd}, nil
+}
+
+// NewPollingEpoll makes one whose waits poll as options of sockets say.
+func NewPollingEpoll(o Options) (*Epoll, error) {
+	p, err := NewEpoll()
+	if err != nil || o.EpollUs == 0 {
+		return p, err
+	}
+	if err := p.Poll(o.EpollUs, o.BusyBudget); err != nil {
+		_ = p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// epollParams is struct epoll_params of include/uapi/linux/eventpoll.h.
+type epollParams struct {
+	_      structs.HostLayout
+	us     uint32
+	budget uint16
+	prefer uint8
+	_      uint8
+}
+
+const setEpollParams = 0x40088a01 // EPIOCSPARAMS, 6.9
+
+// Poll lets waits poll the queue by which the packets of the sockets come that were heard last, for
+// so many microseconds before they sleep, and keeps its interrupts off meanwhile where it defers
+// them. Where the queue has an irq-suspend-timeout, they stay off from an event until a wait finds
+// none (fs/eventpoll.c: ep_suspend_napi_irqs, 6.13).
+func (p *Epoll) Poll(us, budget int) error {
+	e := epollParams{us: uint32(us), budget: uint16(budget), prefer: 1}
+	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(p.fd), setEpollParams, uintptr(unsafe.Pointer(&e)))
+	if errno != 0 {
+		return remedy.Error(remedy.EpollParams, fmt.Sprintf("ioctl EPIOCSPARAMS %d us", us), errno, remedy.On{FD: p.fd})
+	}
+	return nil
 }
 
 // Add waits for events of a socket from now on, which carry its number.

@@ -40,6 +40,7 @@ var errnos = map[Call][]unix.Errno{
 		unix.ETIMEDOUT},
 	SetBuffer:     {unix.EINVAL, unix.EPERM, unix.EACCES, unix.ENOMEM},
 	SetBusyPoll:   {unix.EINVAL, unix.EPERM, unix.ENOPROTOOPT, unix.EOPNOTSUPP},
+	EpollParams:   {unix.EINVAL, unix.EPERM, unix.ENOTTY, unix.EOPNOTSUPP},
 	SetZeroCopy:   {unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EINVAL, unix.EPERM},
 	SetTimeout:    {unix.EPERM},
 	SetLowat:      {unix.ENOPROTOOPT, unix.EPERM, unix.EINVAL},

@@ -21,6 +21,7 @@ const (
 	SetSegment    Call = "setsockopt: UDP_SEGMENT"
 	SetGather     Call = "setsockopt: UDP_GRO"
 	GetOption     Call = "getsockopt"
+	EpollParams   Call = "ioctl EPIOCSPARAMS"
 )
 
 // forbidden makes the rows of what a filter answers to any option.
@@ -56,6 +57,17 @@ func sockoptRows() []Row {
 			{Call: SetBusyPoll, Cause: "the kernel cannot poll for this socket", Look: "uname -r",
 				Do:     "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
+		},
+		[]Row{
+			{Call: EpollParams, Errno: unix.ENOTTY, Cause: "the kernel's epoll has no parameters of polling",
+				Look: "uname -r", Do: "use Linux 6.9 or later (for poll suspend 6.13), or another --poll",
+				Kernel: "fs/eventpoll.c: ep_eventpoll_ioctl"},
+			{Call: EpollParams, Errno: unix.EOPNOTSUPP, Cause: "the kernel was built without busy polling",
+				Look:   "grep BUSY_POLL /boot/config-*",
+				Do:     "use a kernel with CONFIG_NET_RX_BUSY_POLL, or --poll irq or threaded",
+				Kernel: "fs/eventpoll.c: ep_eventpoll_bp_ioctl"},
+			{Call: EpollParams, Cause: "the kernel does not take these parameters", Look: "uname -r",
+				Do: "choose a shorter --busy-poll, or another --poll", Kernel: "fs/eventpoll.c: ep_eventpoll_bp_ioctl"},
 		},
 		forbidden(SetZeroCopy, "use --tx tcp"),
 		[]Row{

@@ -27,6 +27,7 @@ type Evidence struct {
 	Window           stream.Counters
 
 	Layout   *Layout // nil: softirqs are left as found
+	Unpolled error   // NAPI is no longer set as the cell polls
 	TimedBPF bool    // the kernel timed eBPF programs
 	Turns    *Turns  // nil: there were none
 

@@ -44,6 +44,15 @@ func (e *Evidence) keptLayout(v *verdict) (found Finding) {
 	return found
 }
 
+// keptPoll: who polls is as it was set. Where it is not, something else on the host has set it.
+func (e *Evidence) keptPoll(*verdict) (found Finding) {
+	if e.Unpolled == nil {
+		return found
+	}
+	return Finding{Reason: "who polls did not stay as it was set: " + e.Unpolled.Error(), Fix: fault.Fix(e.Unpolled),
+		Disturbed: true}
+}
+
 // untimed: the kernel did not time eBPF programs, which slows all that run
 // on the machine, whoever asked for it. That may pass, so the run may be made again.
 func (e *Evidence) untimed(*verdict) (found Finding) {

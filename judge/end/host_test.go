@@ -38,6 +38,15 @@ func TestKeptLayout(t *testing.T) {
 	}
 }
 
+// NAPI that somebody else has set meanwhile disturbs.
+func TestKeptPoll(t *testing.T) {
+	v := (&Evidence{Unpolled: &fault.Error{Op: "napi 3 is off", How: "find out"}}).Judge()
+	if v.Verdict != results.Invalid || v.Reason != "who polls did not stay as it was set: napi 3 is off" ||
+		v.Fix != "find out" || !slices.Equal(v.Flags, []string{results.FlagDisturbed}) {
+		t.Errorf("%+v", v)
+	}
+}
+
 // A kernel that times eBPF programs disturbs.
 func TestUntimed(t *testing.T) {
 	if v := (&Evidence{TimedBPF: true}).Judge(); v.Verdict != results.Invalid || !slices.Equal(v.Flags,

@@ -35,6 +35,8 @@ var Rules = []rule{
 		Test: "TestTurns", run: (*Evidence).turns},
 	{Name: "CPU layout", Looks: "CPUs on which softirqs ran", Class: plan.ByEnvironment, Test: "TestKeptLayout",
 		run: (*Evidence).keptLayout},
+	{Name: "poll", Looks: "settings of NAPI, and where its threads may run", Class: plan.ByEnvironment,
+		Test: "TestKeptPoll", run: (*Evidence).keptPoll},
 	{Name: "bpf_stats", Looks: "whether the kernel timed eBPF programs", Class: plan.ByEnvironment,
 		Test: "TestUntimed", run: (*Evidence).untimed},
 }

@@ -15,8 +15,8 @@ import (
 // split; a rule needs its queue.
 var order = []string{"sysctl", "governor", "irqbalance", "channels", "ring", "rx-buf-len", "mtu", "feature",
 	"header-split", "gso-max-size", "gro-max-size",
-	"gso-ipv4-max-size", "gro-ipv4-max-size", "netkit", "coalesce", "napi", "irq", "interrupt", "rps", "xps", "rss",
-	"rss-context", "rule", "pktgen"}
+	"gso-ipv4-max-size", "gro-ipv4-max-size", "netkit", "coalesce", "sysfs", "napi", "irq", "interrupt", "rps", "xps",
+	"rss", "rss-context", "rule", "pktgen"}
 
 func rank(name string) int {
 	word, _, _ := strings.Cut(name, " ")

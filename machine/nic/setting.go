@@ -4,12 +4,16 @@ package nic
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
 )
 
@@ -23,6 +27,7 @@ import (
 //	header-split          tcp-data-split auto|off|on[, hds-thresh BYTES]
 //	coalesce NAME         a number, times in microseconds
 //	napi QUEUE            defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]
+//	sysfs FILE            a number in /sys/class/net/DEV/FILE: napi_defer_hard_irqs, gro_flush_timeout or threaded
 //	irq QUEUE             CPU list of the RX queue's interrupt
 //	interrupt N           CPU list of interrupt N of the interface's device, see [Device.IRQs]
 //	rps QUEUE, xps QUEUE  CPU mask, hexadecimal
@@ -70,6 +75,8 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 		err = d.interruptSetting(&s, arg)
 	case "napi", "irq", "rps", "xps":
 		err = d.queueSetting(&s, word, arg)
+	case "sysfs":
+		err = d.sysSetting(&s, arg)
 	case "rss":
 		d.rssSetting(&s)
 	case "rss-context":
@@ -222,6 +229,36 @@ func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 		s.Get = func() (string, error) { return d.readQueueFile(file) }
 		s.Set = func(v string) error { return d.writeQueueFile(file, v) }
 		s.Canon = canonicalMask
+	}
+	return nil
+}
+
+// sysFiles are the files of an interface that are for all its NAPI instances, with the largest
+// number of each.
+var sysFiles = map[string]int{"napi_defer_hard_irqs": math.MaxInt32, "gro_flush_timeout": math.MaxInt32, "threaded": 1}
+
+// sysSetting makes a setting of all NAPI instances. Kernels that set one by one ([Device.SetNAPI])
+// set all of them by it, too.
+func (d *Device) sysSetting(s *setting.Setting, file string) error {
+	most, ok := sysFiles[file]
+	if !ok {
+		return fmt.Errorf("setting %.80q: want one of the files %s", s.Name,
+			strings.Join(slices.Sorted(maps.Keys(sysFiles)), ", "))
+	}
+	s.Get = func() (string, error) { return d.SysFile(file) }
+	s.Set = func(v string) error {
+		root, err := d.sysRoot()
+		if err != nil {
+			return err
+		}
+		return writeFile(remedy.FileSys, filepath.Join(root, "class/net", d.Name, file), v, d.Name)
+	}
+	s.Canon = func(v string) (string, error) {
+		n, err := strconv.ParseUint(v, 10, 31)
+		if err != nil || n > uint64(most) {
+			return "", fmt.Errorf("%q is not a whole number from 0 to %d", v, most)
+		}
+		return strconv.FormatUint(n, 10), nil
 	}
 	return nil
 }

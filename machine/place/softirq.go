@@ -20,11 +20,12 @@ type Placement struct {
 	Dev    string
 	CPUs   []int       // on which it is to run, in order
 	Queues map[int]int // the CPU of an RX queue, where it has one of its own
-	By     string      // "irq", "rps" or [byThread]
+	By     string      // "irq", "rps", [byThread] or [byNAPI]
 
 	dev     *nic.Device
 	lease   *lease.Lease
-	threads []threadOn // of ByThread
+	threads []threadOn // of byThread and byNAPI
+	words   []string   // of byNAPI, what was set
 }
 
 // Softirq puts the receive softirq of interface dev, in the calling thread's
@@ -175,6 +176,8 @@ func (p *Placement) String() string {
 	switch p.By {
 	case "irq":
 		return fmt.Sprintf("the interrupts of %s go to %s", p.Dev, p.cpus())
+	case byNAPI:
+		return p.polled()
 	case byThread:
 		return fmt.Sprintf("a kernel thread polls each queue of %s, bound to %s", p.Dev, p.cpus())
 	}
@@ -197,13 +200,19 @@ func (p *Placement) cpus() string {
 	return s
 }
 
-const mover = "something else moves interrupts: systemctl stop irqbalance"
+// mover says who may have changed what was set.
+func (p *Placement) mover() string {
+	if p.By == byNAPI {
+		return "something else sets the NAPI instances of " + p.Dev + ": find out what (tuned, a network manager)"
+	}
+	return "something else moves interrupts: systemctl stop irqbalance"
+}
 
 // Check finds what somebody else has changed since.
 func (p *Placement) Check() error {
 	err := p.lease.Verify()
 	if m := (*lease.Moved)(nil); errors.As(err, &m) {
-		return &fault.Error{Op: err.Error(), How: mover}
+		return &fault.Error{Op: err.Error(), How: p.mover()}
 	}
 	if err == nil {
 		err = p.checkThreads()
@@ -216,7 +225,11 @@ func (p *Placement) Check() error {
 func (p *Placement) Undo() error {
 	err := p.lease.Restore()
 	if err != nil {
-		err = &fault.Error{Op: "the CPU layout was not kept", Err: err, How: mover + "; " + fault.Fix(err)}
+		kept := "the CPU layout was not kept"
+		if p.By == byNAPI {
+			kept = "how NAPI polls was not kept"
+		}
+		err = &fault.Error{Op: kept, Err: err, How: p.mover() + "; " + fault.Fix(err)}
 	}
 	return errors.Join(err, p.dev.Close())
 }

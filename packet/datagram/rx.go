@@ -76,13 +76,19 @@ func (r *receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
 		return err
 	}
+	wait, err := stream.NewWaiting(c.FD, r.opt.Socket)
+	if err != nil {
+		return err
+	}
+	defer wait.Close()
 	read := r.readBatch
 	if r.n == 1 && !r.gro {
 		read = r.readOne
 	}
 	for {
-		errno := read(c, m)
+		left, errno := read(c, m, wait.Next(waitMs*time.Millisecond, m))
 		m.Wait()
+		wait.Took(left)
 		if err := c.Aborted(); err != nil {
 			return err // what came may be nothing: the socket was shut down
 		}
@@ -104,22 +110,22 @@ func (r *receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
-// readOne takes one datagram.
-func (r *receiver) readOne(c *stream.Conn, m *stream.Meter) unix.Errno {
+// readOne takes one datagram. There may be more left of them.
+func (r *receiver) readOne(c *stream.Conn, m *stream.Meter, flags int) (left bool, errno unix.Errno) {
 	p := r.at(0)
-	n, errno := sock.Recv(c.FD, p, 0)
+	n, errno := sock.Recv(c.FD, p, flags)
 	if errno == 0 && c.Aborted() == nil && r.take(p[:n], m) {
 		m.Packets(1)
 		m.Bytes(n)
 	}
-	return errno
+	return errno == 0, errno
 }
 
 // readBatch takes as many as are there.
-func (r *receiver) readBatch(c *stream.Conn, m *stream.Meter) unix.Errno {
-	n, errno := r.batch.Recv(c.FD, r.n, unix.MSG_WAITFORONE)
+func (r *receiver) readBatch(c *stream.Conn, m *stream.Meter, flags int) (left bool, errno unix.Errno) {
+	n, errno := r.batch.Recv(c.FD, r.n, flags|unix.MSG_WAITFORONE)
 	if errno != 0 || c.Aborted() != nil {
-		return errno
+		return false, errno
 	}
 	right := 0
 	for i := range n {
@@ -139,7 +145,7 @@ func (r *receiver) readBatch(c *stream.Conn, m *stream.Meter) unix.Errno {
 	}
 	m.Packets(right)
 	m.Bytes(right * r.size)
-	return 0
+	return n == r.n, 0
 }
 
 // Evidence reports how much a call could bring.

@@ -30,7 +30,7 @@ type listener struct {
 
 // payloadOptions selects the options of a flow that concern the socket of its datagrams.
 func payloadOptions(o sock.Options) sock.Options {
-	return sock.Options{RcvBuf: o.RcvBuf, SndBuf: o.SndBuf, BusyPollUs: o.BusyPollUs}
+	return sock.Options{RcvBuf: o.RcvBuf, SndBuf: o.SndBuf, BusyPollUs: o.BusyPollUs, BusyBudget: o.BusyBudget}
 }
 
 // Listen opens the data port, and sees that the datagrams' can be opened.

@@ -30,6 +30,7 @@ type tripSender struct {
 	in    *sock.Batch
 	n     int // of a batch
 	wait  sock.Waiter
+	epoll *stream.Waiting
 	sleep sock.Sleeper
 
 	key     uint64        // of answers
@@ -72,6 +73,10 @@ func (s *tripSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) er
 	s.key = answerKey(c.Key)
 	wait := min(waitMs*time.Millisecond, t.Timeout()/2)
 	if err := sock.Blocking(c.FD, wait); err != nil {
+		return err
+	}
+	var err error
+	if s.epoll, err = stream.NewWaiting(c.FD, s.opt.Socket); err != nil {
 		return err
 	}
 	s.plain = wait + 2*tick()
@@ -168,10 +173,9 @@ func (s *tripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 		}
 	}
 	left := t.Left()
-	events, limit := int16(unix.POLLIN), min(waitMs*time.Millisecond, left)
+	limit := min(waitMs*time.Millisecond, left)
 	switch {
 	case s.blocked:
-		events |= unix.POLLOUT
 	case t.InFlight() == 0:
 		if more > 0 {
 			s.sleep.Sleep(min(more, waitMs*time.Millisecond))
@@ -181,13 +185,19 @@ func (s *tripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 		return nil
 	case more >= 0:
 		limit = min(limit, more)
-	case left >= s.plain:
+	case left >= s.plain && !s.opt.Socket.OnlyEpoll:
 		return s.take(c, t, m, unix.MSG_WAITFORONE)
 	}
-	got, _ := s.wait.WaitFor(c.FD, events, limit)
+	ready := false
+	if s.blocked {
+		got, _ := s.wait.WaitFor(c.FD, unix.POLLIN|unix.POLLOUT, limit)
+		ready = got != 0
+	} else {
+		ready, _ = s.epoll.For(&s.wait, c.FD, limit)
+	}
 	m.Wait()
 	t.Waited()
-	if got == 0 {
+	if !ready {
 		return nil
 	}
 	return s.take(c, t, m, unix.MSG_DONTWAIT)
@@ -263,4 +273,6 @@ func (s *tripSender) Evidence() stream.Evidence {
 }
 
 // Close frees the memory.
-func (s *tripSender) Close() error { return errors.Join(s.slots.Close(), s.buf.Close()) }
+func (s *tripSender) Close() error {
+	return errors.Join(s.epoll.Close(), s.slots.Close(), s.buf.Close())
+}

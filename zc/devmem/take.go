@@ -23,6 +23,11 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if err := sock.Blocking(r.fd, waitTime); err != nil {
 		return err
 	}
+	epoll, err := stream.NewWaiting(r.fd, r.opt.Socket)
+	if err != nil {
+		return err
+	}
+	defer epoll.Close()
 	for {
 		if err := r.tokens.makeRoom(r.fd, r.frags, m); err != nil {
 			return err
@@ -30,6 +35,8 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		ends, flags := c.Turns.Ends(), 0
 		if ends { // it waits in rest
 			flags = unix.MSG_DONTWAIT
+		} else {
+			flags = epoll.Next(waitTime, m)
 		}
 		n, frags, truncated, errno := r.reader.Recv(r.fd, flags)
 		m.Wait()

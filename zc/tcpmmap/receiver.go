@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/remedy"
 
@@ -105,6 +106,11 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 // Receive takes payload until the sender ends the flow. Nothing is allocated per
 // call.
 func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	epoll, err := stream.NewWaiting(c.FD, r.opt.Socket)
+	if err != nil {
+		return err
+	}
+	defer epoll.Close()
 	for over := false; ; {
 		window := r.window[r.at : r.at+r.read]
 		got, errno := r.mapper.Receive(c.FD, window, true)
@@ -133,9 +139,8 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			if !nothing {
 				r.gather.Let(m)
 			}
-			revents, _ := r.wait.Wait(c.FD, unix.POLLIN|unix.POLLRDHUP, waitMs)
+			_, over = epoll.For(&r.wait, c.FD, waitMs*time.Millisecond)
 			m.Wait()
-			over = revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
 		}
 	}
 }

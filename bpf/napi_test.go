@@ -3,6 +3,7 @@
 package bpf_test
 
 import (
+	"errors"
 	"net"
 	"runtime"
 	"syscall"
@@ -12,27 +13,32 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"golang.org/x/sys/unix"
 )
 
-// Who polls a veth that has a queue to poll, of packets that go to and fro: softirq, a thread of
-// ours whose call waits and polls meanwhile, a kernel thread. Its polls that found nothing are told
-// apart, and the packets are those that came.
+// Who polls, of packets that go to and fro: softirq, a thread of ours whose call waits and polls
+// meanwhile, a kernel thread. Polls that found nothing are told apart, and the packets are those that
+// came. It is a veth that has a queue to poll, or the lab's NIC, which counts its interrupts, too: there
+// are few of them where the call polls.
 func TestIntegrationWhoPolls(t *testing.T) {
 	kind.Timed(t) // there must be a CPU for each end: a call that polls keeps the other from it
-	hostOnly(t)
 	p := newPair(t)
-	vethtest.GRO(t, p.SUT, true)
-	vethtest.NoTSO(t, p.TG)
+	if !inLab() {
+		vethtest.GRO(t, p.SUT, true)
+		vethtest.NoTSO(t, p.TG)
+	}
 	tasks := openTasks(t, bpf.TasksOptions{Ifindexes: []int{indexOf(t, p.SUT)},
 		Netns: uint32(in(t, p.SUT.Netns, bpf.NetnsInode)), OthersForeign: true})
 	const asks = 300
+	var irqs uint64 // of the last trips
 	polls := func(busyPoll time.Duration) (by [counter.NAPIPollers]counter.NAPIPolls, packets uint64) {
 		rx, tx := connect(t, p)
 		defer rx.Close()
 		defer tx.Close()
+		raised := interrupts(t, p.SUT)
 		from, read := readTasks(t, tasks), received(t, p.SUT)
 		began := time.Now()
 		trips(t, rx, tx, asks, busyPoll)
@@ -44,7 +50,8 @@ func TestIntegrationWhoPolls(t *testing.T) {
 			}
 		}
 		packets = received(t, p.SUT) - read
-		t.Logf("%d packets: %+v", packets, by)
+		irqs = interrupts(t, p.SUT) - raised
+		t.Logf("%d packets, %d interrupts: %+v", packets, irqs, by)
 		if app := by[counter.NAPIApp]; app.SpinNs < 0 || app.SpinNs > int64(wall) {
 			t.Errorf("it spun for %d ns of %v", app.SpinNs, wall)
 		}
@@ -62,11 +69,15 @@ func TestIntegrationWhoPolls(t *testing.T) {
 	if softirq < asks || softirq != all(by) || softirq > packets || by[counter.NAPIApp].Polls > 0 {
 		t.Errorf("without busy polling softirq polled %d of %d packets: %+v", softirq, packets, by)
 	}
+	before := irqs
 	by, packets = polls(10 * time.Millisecond)
+	if inLab() && (before < asks/2 || irqs > before/2) {
+		t.Errorf("%d interrupts without busy polling, %d with it", before, irqs)
+	}
 	if app := by[counter.NAPIApp]; app.Packets < asks/10 || app.Empty == 0 || app.SpinNs == 0 || all(by) > packets {
 		t.Errorf("the call that waits polled %+v of %d packets", app, packets)
 	}
-	if err := p.SUT.Netns.Do(func() error { return threaded(p.SUT.Dev) }); err != nil {
+	if err := p.SUT.Netns.Do(func() error { return threadEach(t, p.SUT.Dev) }); err != nil {
 		t.Skip(err)
 	}
 	by, packets = polls(0)
@@ -146,6 +157,50 @@ func pin(t testing.TB, last bool) (undo func()) {
 		_ = unix.SchedSetaffinity(0, &before)
 		runtime.UnlockOSThread()
 	}
+}
+
+// threadEach has kernel threads poll an interface, until the test ends.
+func threadEach(t testing.TB, dev string) error {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return err
+	}
+	t.Cleanup(func() { d.Close() })
+	all, err := d.NAPIs()
+	for _, n := range all {
+		s := n.NAPISettings
+		if s.Threaded == "" {
+			return errors.New("this kernel has no threaded NAPI by netlink (6.17)")
+		}
+		s.Threaded = "on"
+		if err := d.SetNAPI(n.ID, s); err != nil {
+			return err
+		}
+		t.Cleanup(func() { _ = d.SetNAPI(n.ID, n.NAPISettings) })
+	}
+	return err
+}
+
+// interrupts counts those of the lab's NIC; a veth has none.
+func interrupts(t testing.TB, e veth.End) (n uint64) {
+	t.Helper()
+	if !inLab() {
+		return 0
+	}
+	return in(t, e.Netns, func() (uint64, error) {
+		d, err := nic.Open(e.Dev)
+		if err != nil {
+			return 0, err
+		}
+		defer d.Close()
+		all, err := d.StatList()
+		for _, s := range all {
+			if nic.Called(s.Name, "rx*_interrupts") {
+				n += s.Value
+			}
+		}
+		return n, err
+	})
 }
 
 // received counts the packets that came to an end.

@@ -244,6 +244,14 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"then_mismatches", "bytes", "TG: of these, that differ from what the TG had sent"},
 	columnDoc{"poll", "", "requested: who takes packets from the queues (docs/polling.md): busy, suspend, threaded or " +
 		"threaded-busy; empty = irq: softirq, as found, unless busy_poll_us is there"},
+	columnDoc{"interrupts_per_s", "1/s", "of all the interface's queues; empty = nobody counts them"},
+	columnDoc{"polled_by_app_pct polled_by_thread_pct polled_by_softirq_pct", "%", "of the packets that polls of " +
+		"the interface brought: by zcbench's own threads, which busy-poll; by kernel threads of threaded NAPI; by " +
+		"softirq, ksoftirqd's among them. Without eBPF only the first is known, by BusyPollRxPackets"},
+	columnDoc{"empty_polls_pct", "%", "of polls by those two sorts of threads: they brought no packet"},
+	columnDoc{"spin_cores", "cores", "CPU time from such a poll to the next: spent on waiting; cpu_busy_cores has it"},
+	columnDoc{"asleep_pct", "%", "of the window, in which the threads that move the flows neither ran nor waited " +
+		"for a CPU"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

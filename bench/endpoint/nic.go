@@ -23,6 +23,7 @@ import (
 type nicWatch struct {
 	rx    bool
 	split *driver.SplitCounters // nil: not asked for, or not counted
+	irqs  string                // the driver's own counter of a queue's interrupts; "": it has none
 }
 
 // watchNIC finds what there is to be read of the end's interface; nil: it cannot be asked. That
@@ -36,8 +37,11 @@ func watchNIC(s wire.EndSpec, d *nic.Device) *nicWatch {
 		return o.Name == "header-split" &&
 			o.End != "tg"
 	})
-	if drv, err := d.Driver(); w.rx && asked && err == nil {
-		w.split = driver.Own(drv.Name).SplitCounters
+	if drv, err := d.Driver(); err == nil {
+		own := driver.Own(drv.Name)
+		if w.irqs = own.IRQCounter; w.rx && asked {
+			w.split = own.SplitCounters
+		}
 	}
 	return w
 }
@@ -59,7 +63,8 @@ func countsNow(dev string, d *nic.Device) bool {
 // nicReading is what was read at an edge.
 type nicReading struct {
 	queues      map[int]nic.QueueStats
-	irqs        map[int]uint64
+	irqs        map[string]uint64 // by name
+	irqSource   string
 	split       []uint64
 	splitCounts bool
 }
@@ -72,7 +77,7 @@ func (w *nicWatch) of(t *tally.Reading) (r nicReading) {
 	if w.rx {
 		r.queues = nic.RXStats(t.QStats)
 	}
-	r.irqs = t.IRQs
+	r.irqs, r.irqSource = w.interruptsOf(t)
 	if w.split != nil && len(t.Stats) > 0 {
 		all := make(map[string]uint64, len(t.Stats))
 		for _, s := range t.Stats {
@@ -81,6 +86,23 @@ func (w *nicWatch) of(t *tally.Reading) (r nicReading) {
 		r.split, r.splitCounts = summed(all, w.split.Names), true
 	}
 	return r
+}
+
+// interruptsOf looks up how often each interrupt came: as the kernel counts, or else the driver.
+func (w *nicWatch) interruptsOf(t *tally.Reading) (n map[string]uint64, source string) {
+	n = map[string]uint64{}
+	for irq, v := range t.IRQs {
+		n[strconv.Itoa(irq)] = v
+	}
+	if len(n) > 0 || w.irqs == "" {
+		return n, "/sys/kernel/irq/N/per_cpu_count"
+	}
+	for _, s := range t.Stats {
+		if nic.Called(s.Name, w.irqs) {
+			n[s.Name] = s.Value
+		}
+	}
+	return n, "ethtool -S"
 }
 
 // summed adds up the counters of each name, of all queues.
@@ -116,7 +138,7 @@ func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []measure.M
 			Source: src},
 			measure.Metric{Name: measure.MetricHWGROWire, Unit: "packets", Value: float64(wire), Source: src})
 	}
-	ms = append(ms, interrupts(from.irqs, to.irqs, seconds)...)
+	ms = append(ms, interrupts(from, to, seconds)...)
 	if from.splitCounts && to.splitCounts {
 		n := make([]uint64, len(to.split))
 		for i := range n {
@@ -132,21 +154,24 @@ func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []measure.M
 	return ms
 }
 
-func interrupts(from, to map[int]uint64, seconds float64) []measure.Metric {
+func interrupts(from, to nicReading, seconds float64) []measure.Metric {
 	var all, busiest uint64
-	for irq, n := range to {
-		b, ok := from[irq]
+	for irq, n := range to.irqs {
+		b, ok := from.irqs[irq]
 		if !ok || n < b {
 			return nil
 		}
 		all, busiest = all+n-b, max(busiest, n-b)
 	}
-	if len(to) == 0 {
+	if len(to.irqs) == 0 {
 		return nil
 	}
-	const src = "/sys/kernel/irq/N/per_cpu_count"
-	return []measure.Metric{{Name: measure.MetricInterrupts, Unit: "1", Value: float64(all), Source: src},
-		{Name: measure.MetricBusiestIRQ, Unit: "1/s", Value: float64(busiest) / seconds, Source: src}}
+	m := func(name, unit string, v float64) measure.Metric {
+		return measure.Metric{Name: name, Unit: unit, Value: v, Source: to.irqSource}
+	}
+	return []measure.Metric{m(measure.MetricInterrupts, "1", float64(all)),
+		m(measure.MetricInterruptRate, "1/s", float64(all)/seconds),
+		m(measure.MetricBusiestIRQ, "1/s", float64(busiest)/seconds)}
 }
 
 // defaultFrags is CONFIG_MAX_SKB_FRAGS where nobody changed it (net/Kconfig).

@@ -318,6 +318,7 @@ func (r *run) host() results.Host {
 	enterCounters(&h, change.Figures())
 	r.change = change
 	r.polled(&h)
+	r.waited(&h, change)
 	r.helped(&h, change.Polled)
 	r.aboutCPUs(&h, change)
 	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))

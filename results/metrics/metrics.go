@@ -60,6 +60,8 @@ var Sections = []measure.MetricSection{
 			counter.ThreadMetrics,
 			rests,
 			counter.PollerMetrics,
+			counter.NAPIMetrics,
+			asleep,
 			placed,
 			counter.IdleMetrics,
 			counter.PMUMetrics,

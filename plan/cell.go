@@ -64,6 +64,8 @@ type Cell struct {
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
 	BusyPollUs  int    `json:"busy_poll_us,omitempty"` // of both ends' sockets and rings
+	// TLS is who encrypts the payload, as package records has it; "": nobody.
+	TLS string `json:"tls,omitempty"`
 
 	// Of round trips: the sizes of a request and its answer, 0: [stream.DefaultTrip]; how many
 	// requests of a flow may be without one, 0: one; and how many of all flows are to begin per

@@ -174,7 +174,7 @@ var columns = withOptions(slices.Concat([]column{
 		countCol("objects", func(r *row) **uint64 { return &r.host.Objects }),
 		countCol("objects_late", func(r *row) **uint64 { return &r.host.ObjectsLate }),
 		chosen("queue_rings"), chosen("rings_in"), chosen("area_start_bytes"),
-		chosen("lease_queue")}, backColumns()))
+		chosen("lease_queue")}, backColumns(), []column{chosen("tls")}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

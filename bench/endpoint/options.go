@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
@@ -21,7 +22,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessage(p.Kind)), Touch: stream.TouchNone,
 		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion,
 			ZeroCopy:   p.Has(stream.ZeroCopySocket),
-			BusyPollUs: c.BusyPollUs}}
+			BusyPollUs: c.BusyPollUs}, TLS: records.How(c.TLS)}
 	if p.Has(stream.UsesRing) {
 		o.UringEngine = c.UringEngine
 	}

@@ -91,6 +91,8 @@ const (
 	Connects
 	// Accepts: it can take such connections.
 	Accepts
+	// Encrypts: payload can be encrypted, or decrypted, by the application itself ([Encryption]).
+	Encrypts
 )
 
 // Mode is one data path: its name, its promise, what it needs, and its code. A mode is declared

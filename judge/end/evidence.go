@@ -41,6 +41,7 @@ type Flow struct {
 	Moved      bool            // something in the window, or that is not known
 	Peer       *stream.Farewell
 	Evidence   stream.Evidence
+	TLS        *stream.Encryption // nil: its payload was plain, or it did not come so far
 	CopiesHere bool // where it stays, its mode cannot but copy
 
 	Trips        bool   // it is one of round trips

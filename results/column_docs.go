@@ -230,6 +230,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"back_bytes", "bytes", "likewise"},
 	columnDoc{"back_zero_copy_bytes back_copied_bytes back_mismatches", "bytes", "of these, as zero_copy_bytes, " +
 		"copied_bytes and mismatches are of the first way; of the host that received them, the TG"},
+	columnDoc{"tls", "", "requested: who encrypted the payload: ktls, ktls-hw or user; empty = nobody (docs/tls.md)"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -76,7 +76,7 @@ func (w *worker) connect(o orders) flowStart {
 			return flowStart{n: w.first().N, err: err}
 		}
 	}
-	h.Records = w.end.records(ctx, addr)
+	h.Records = w.end.records(ctx, addr, h)
 	conn, welcome, err := w.end.transport.Dial(ctx, addr, h, w.first().opts.Socket)
 	if err == nil {
 		err = conn.Encrypt(true, w.first().opts, h, w.end.light)

@@ -26,11 +26,11 @@ func kernelEncrypts(o stream.Options) error {
 
 // records chooses the version of a sender's records; 0: it has none. It is 1.3; where the NIC is to
 // encrypt and takes no keys of that, as a connection of its own shows, 1.2.
-func (e *End) records(ctx context.Context, addr string) records.Version {
+func (e *End) records(ctx context.Context, addr string, h stream.Hello) records.Version {
 	switch {
 	case e.opts.TLS == records.None:
 		return 0
-	case e.opts.TLS == records.Device && !stream.DeviceTakes(ctx, addr, records.TLS13):
+	case e.opts.TLS == records.Device && !stream.DeviceTakes(ctx, addr, h, records.TLS13):
 		return records.TLS12
 	}
 	return records.TLS13

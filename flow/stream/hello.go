@@ -81,6 +81,8 @@ type Hello struct {
 	Back uint16
 	// Records: the payload is in records of that version of TLS; 0: it is plain.
 	Records records.Version
+	// Looks: it opens no flow, and is only to find out what its host can do.
+	Looks bool
 }
 
 // Flags of [Hello] on the wire: they and Back are the upper half of the period.
@@ -88,12 +90,16 @@ const (
 	connects  = 1
 	records13 = 2
 	records12 = 4
+	looks     = 8
 )
 
 // flags returns those of h.
 func (h Hello) flags() (f uint64) {
 	if h.Connects {
 		f |= connects
+	}
+	if h.Looks {
+		f |= looks
 	}
 	switch h.Records {
 	case records.TLS13:
@@ -106,8 +112,8 @@ func (h Hello) flags() (f uint64) {
 
 // setFlags reads them; false: there is one that it does not know.
 func (h *Hello) setFlags(f uint16) bool {
-	h.Connects = f&connects != 0
-	switch f &^ connects {
+	h.Connects, h.Looks = f&connects != 0, f&looks != 0
+	switch f &^ (connects | looks) {
 	case 0:
 	case records13:
 		h.Records = records.TLS13

@@ -186,14 +186,15 @@ func (p *Port) admit(c net.Conn) bool {
 func (p *Port) handshake(c net.Conn) {
 	c.SetDeadline(time.Now().Add(handshakeTime))
 	var b [helloSize]byte
-	n, err := io.ReadFull(c, b[:])
+	_, err := io.ReadFull(c, b[:])
 	h, perr := ParseHello(b[:])
 	if errors.Is(err, unix.EFAULT) { // tcp_recvmsg, of payload in a queue's foreign memory
 		p.unread.Add(1)
 	}
 	ok := err == nil && perr == nil && subtle.ConstantTimeCompare(h.Cookie[:], p.cookie[:]) == 1
-	if !p.settle(c, h, ok) {
-		if n > 0 || !errors.Is(err, io.EOF) { // else it looked whether somebody is there
+	looks := ok && h.Looks
+	if !p.settle(c, h, ok && !looks) {
+		if !looks {
 			p.strangers.Add(1)
 		}
 		c.Close()

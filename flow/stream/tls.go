@@ -113,13 +113,17 @@ func (e *Encryption) close() error {
 func Damaged(err error) bool { return errors.Is(err, unix.EBADMSG) }
 
 // DeviceTakes reports whether the NIC by which addr is reached takes the keys of that version for
-// what is sent. A socket keeps what it got, so it is asked with one that says nothing.
-func DeviceTakes(ctx context.Context, addr string, v records.Version) bool {
+// what a flow sends. A socket keeps what it got, so it is asked with another.
+func DeviceTakes(ctx context.Context, addr string, h Hello, v records.Version) bool {
 	c, err := connect(ctx, addr, sock.Options{})
 	if err != nil {
 		return false // the flow says why
 	}
 	defer c.Close()
+	h.Looks = true
+	if b, err := h.AppendBinary(nil); err != nil || c.writeAll(b) != nil {
+		return false
+	}
 	kept, err := records.Give(c.FD, true, records.Device, v, new(records.Key))
 	return err == nil && kept.Device
 }

@@ -42,7 +42,7 @@ type Flow struct {
 	Peer       *stream.Farewell
 	Evidence   stream.Evidence
 	TLS        *stream.Encryption // nil: its payload was plain, or it did not come so far
-	CopiesHere bool // where it stays, its mode cannot but copy
+	CopiesHere bool               // where it stays, its mode cannot but copy
 
 	Trips        bool   // it is one of round trips
 	Asks         bool   // and this end asks

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // and of several; where the kernel has no kTLS the run says so and what to do, and loads nothing.
 func TestIntegrationTLS(t *testing.T) {
 	r := newRig(t)
-	r.bounded(64 << 20)
+	r.bounded(8 << 20)
 	for _, x := range []plan.Cell{
 		{RX: "tcp", TX: "tcp", TLS: "user"}, {RX: "uring", TX: "uring", TLS: "user"},
 		{RX: "tcp", TX: "uring", TLS: "user", Flows: 2}, {RX: "uring", TX: "tcp", TLS: "user", MessageBytes: 1000},
@@ -30,7 +31,7 @@ func TestIntegrationTLS(t *testing.T) {
 		if x.Flows > 1 && len(r.sut.Info.OnlineCPUs) < 2*x.Flows {
 			x.Flows = 1 // both ends are here, each flow with a CPU of its own
 		}
-		x.ID, x.Touch = x.RX+"/"+x.TX+"/"+x.TLS, "verify"
+		x.ID, x.Touch, x.MessageBytes = x.RX+"/"+x.TX+"/"+x.TLS, "verify", cmp.Or(x.MessageBytes, 1<<20)
 		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: x})
 		how := records.How(x.TLS)
 		switch {

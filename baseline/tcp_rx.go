@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
@@ -34,7 +35,11 @@ type TCPReceiver struct {
 
 // NewTCPReceiver allocates the buffer.
 func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
-	buf, err := stream.NewBuffer(bufferBytes(o))
+	size := bufferBytes(o)
+	if o.TLS == records.User {
+		size = readBytes(o) // what is received is decrypted at once, into the message
+	}
+	buf, err := stream.NewBuffer(size)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +48,7 @@ func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
 
 // Attach prepares the payload check, and where the sender makes connections the port for them.
 func (r *TCPReceiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
-	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
+	r.touch = c.Toucher(r.opt.Touch, h)
 	if h.Connects {
 		r.visits, err = newVisitors(c, h, r.buf.Bytes(), r.touch, r.opt.Socket)
 	}
@@ -75,7 +80,11 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		switch {
 		case n > 0 && errno == 0:
 			r.touch.Next(p[:n], m)
-			m.Bytes(n)
+			payload, err := r.touch.Payload(n)
+			m.Bytes(payload)
+			if err != nil {
+				return stream.ReceiveError(c, "decrypt", err)
+			}
 			if at += n; at == len(message) {
 				at = 0
 			}

@@ -70,6 +70,8 @@ type Cell struct {
 	// found; see [Cell.Polls]. BusyPollUs is how long sockets and rings do.
 	Poll       string `json:"poll,omitempty"`
 	BusyPollUs int    `json:"busy_poll_us,omitempty"`
+	// TLS is who encrypts the payload, as package records has it; "": nobody.
+	TLS string `json:"tls,omitempty"`
 
 	// Of round trips: the sizes of a request and its answer, 0: [stream.DefaultTrip]; how many
 	// requests of a flow may be without one, 0: one; and how many of all flows are to begin per

@@ -39,6 +39,7 @@ var choices = map[string][2]string{
 	"rr_rate": {"10000", "0"}, "rr_timeout": {"50ms", "11s"},
 	"queue_rings": {"2", "65"}, "rings_in": {"processes", "fibres"}, "area_start": {"4M", "-1"},
 	"path": {"tg:eth0,netns:r/br0,sut:eth0", "tg:eth0"}, "queues": {"2", "-1"},
+	"tls":  {"ktls", "ssl"},
 	"turn": {"240ms", "5ms"}, "steer": {"port", "rss"},
 }
 

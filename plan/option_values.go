@@ -290,6 +290,16 @@ func parseControl(s string) (string, error) {
 	return "", fmt.Errorf("%q is neither none nor %s", s, WrongQueue)
 }
 
+func parseTLS(s string) (string, error) {
+	if s == "none" {
+		return "", nil
+	}
+	if !slices.Contains(tlsWays, s) {
+		return "", fmt.Errorf("%q is not one of %s", s, strings.Join(tlsWays, ", "))
+	}
+	return s, nil
+}
+
 func parseSteer(s string) (string, error) {
 	switch s {
 	case "flow":

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
@@ -99,7 +100,8 @@ func SettingsOf(role stream.Role, c Cell, sysctls map[string]string) Settings {
 			continue
 		}
 		for _, name := range o.Sets {
-			if x := (Setting{name, settingValue(name, v)}); x.Value == "" {
+			if x := (Setting{name, settingValue(name, v)}); x.Value == "" || name == tlsFeatures[1] && role == stream.RX &&
+				!c.BothWays() || name == tlsFeatures[0] && role == stream.TX && !c.BothWays() {
 			} else if x.OfHost() {
 				host = append(host, x)
 			} else {
@@ -127,6 +129,10 @@ func settingValue(name, v string) string {
 	case name == fastOpen && v == "true":
 		return "3" // clients may send by it (1), and servers take it (2)
 	case name == fastOpen:
+		return ""
+	case slices.Contains(tlsFeatures, name) && v == string(records.Device):
+		return "on"
+	case slices.Contains(tlsFeatures, name):
 		return ""
 	case name == IRQBalance && v == "true":
 		return tune.Stopped

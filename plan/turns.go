@@ -84,7 +84,7 @@ func (c *Cell) turnGroup() string {
 		if o.Name == headerSplit {
 			continue
 		}
-		if v := o.Raw(c); v != "" && o.ofGroup() {
+		if v := o.Raw(c); v != "" && o.ofGroup() && !o.setsNothing(v) {
 			all = append(all, o.Name+"="+v)
 		}
 	}
@@ -92,6 +92,11 @@ func (c *Cell) turnGroup() string {
 		all = append(all, fmt.Sprintf("threads=%d", n))
 	}
 	return strings.Join(all, " ")
+}
+
+// setsNothing reports whether an option that may set something on hosts sets nothing with a value.
+func (o *Option) setsNothing(v string) bool {
+	return o.Name == "tls" && settingValue(o.Sets[0], v) == ""
 }
 
 // ofGroup reports whether cells that can take turns have the same value of an option.

@@ -252,6 +252,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"spin_cores", "cores", "CPU time from such a poll to the next: spent on waiting; cpu_busy_cores has it"},
 	columnDoc{"asleep_pct", "%", "of the window, in which the threads that move the flows neither ran nor waited " +
 		"for a CPU"},
+	columnDoc{"tls", "", "requested: who encrypted the payload: ktls, ktls-hw or user; empty = nobody (docs/tls.md)"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

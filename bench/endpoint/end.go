@@ -108,7 +108,7 @@ func openWay(s wire.EndSpec, light bool) (*End, error) {
 			fmt.Errorf("pace %s is a search of zcbench's (run, matrix, loss-free): ask for a rate, such as 10M",
 				plan.PaceLossFree)}
 	}
-	if err := path.Support(""); err != nil {
+	if err := errors.Join(path.Support(""), kernelEncrypts(o)); err != nil {
 		return nil, err
 	}
 	of := path

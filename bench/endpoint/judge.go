@@ -55,7 +55,7 @@ func (r *run) judge(err error) wire.EndResult {
 		res.Flags = append(res.Flags, unjudged(&res.Host))
 	}
 	if err != nil {
-		res.Verdict, res.Reason, res.Fix = verdictOf(err), r.reason(err), fault.Fix(err)
+		res.Verdict, res.Reason, res.Fix = r.verdictOf(err), r.reason(err), fault.Fix(err)
 		res.BlamesPeer = stream.BlamesPeer(err)
 		r.blame(&res)
 		return res
@@ -101,6 +101,9 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 		}
 		if other := f.otherDev(); other != "" {
 			x.OtherDevFix = nicqueue.ByOtherDev(other, e.Dev)
+		}
+		if f.Conn != nil {
+			x.TLS = f.Conn.TLS
 		}
 		x.AnswerBytes = uint64(r.end.opts.Trips.ResponseBytes)
 		e.Flows = append(e.Flows, x)
@@ -170,13 +173,6 @@ func (r *run) blame(res *wire.EndResult) {
 			f.Reason = fault.Reason(r.died.err())
 		}
 	}
-}
-
-func verdictOf(err error) results.Verdict {
-	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
-		return results.Unsupported
-	}
-	return results.Failed
 }
 
 // fillFlow fills the figures of the flows themselves.

@@ -107,7 +107,11 @@ func (w *worker) attach(path stream.Receiver, f *flow, a arrival) error {
 			return w.end.named(f, err)
 		}
 	}
-	return w.end.named(f, path.Attach(a.conn, a.hello))
+	err := a.conn.Encrypt(false, f.opts, a.hello, w.end.light)
+	if err == nil {
+		err = path.Attach(a.conn, a.hello)
+	}
+	return w.end.named(f, err)
 }
 
 // receiveAll moves the thread's flows until all have ended.
@@ -130,6 +134,7 @@ func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire
 	for i, f := range w.own {
 		all[i] = flowResult{n: f.N, err: errorOf(f, err), atNs: cmp.Or(f.EndNs(), at),
 			evidence: evidenceOf(path, f, len(w.own))}
+		all[i].evidence.Figures = append(all[i].evidence.Figures, conns[i].TLS.Figures()...)
 		if i == 0 {
 			all[i].nodes = nodes // of what all share
 		}

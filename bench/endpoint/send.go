@@ -82,7 +82,11 @@ func (w *worker) connect(o orders) flowStart {
 			return flowStart{n: w.first().N, err: err}
 		}
 	}
+	h.Records = w.end.records(ctx, addr, h)
 	conn, welcome, err := w.end.transport.Dial(ctx, addr, h, w.first().opts.Socket)
+	if err == nil {
+		err = conn.Encrypt(true, w.first().opts, h, w.end.light)
+	}
 	return flowStart{n: w.first().N, conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(),
 		err: w.end.named(w.first(), err)}
 }
@@ -104,6 +108,7 @@ func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedu
 		res.evidence = witness.Evidence()
 	}
 	res.evidence.Figures = append(res.evidence.Figures, conn.Pace.Figures()...)
+	res.evidence.Figures = append(res.evidence.Figures, conn.TLS.Figures()...)
 	res.evidence.Figures = append(res.evidence.Figures, w.first().tripFigures()...)
 	return res
 }

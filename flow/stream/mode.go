@@ -95,6 +95,8 @@ const (
 	// sees; Splices: also by splice(2).
 	Forwards
 	Splices
+	// Encrypts: payload can be encrypted, or decrypted, by the application itself ([Encryption]).
+	Encrypts
 )
 
 // Mode is one data path: its name, its promise, what it needs, and its code. A mode is declared

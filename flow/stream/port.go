@@ -192,8 +192,11 @@ func (p *Port) handshake(c net.Conn) {
 		p.unread.Add(1)
 	}
 	ok := err == nil && perr == nil && subtle.ConstantTimeCompare(h.Cookie[:], p.cookie[:]) == 1
-	if !p.settle(c, h, ok) {
-		p.strangers.Add(1)
+	looks := ok && h.Looks
+	if !p.settle(c, h, ok && !looks) {
+		if !looks {
+			p.strangers.Add(1)
+		}
 		c.Close()
 	}
 }

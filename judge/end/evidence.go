@@ -42,7 +42,8 @@ type Flow struct {
 	Moved      bool            // something in the window, or that is not known
 	Peer       *stream.Farewell
 	Evidence   stream.Evidence
-	CopiesHere bool // where it stays, its mode cannot but copy
+	TLS        *stream.Encryption // nil: its payload was plain, or it did not come so far
+	CopiesHere bool               // where it stays, its mode cannot but copy
 
 	Onward *Onward // how it was passed on; nil: it was not
 

@@ -25,6 +25,8 @@ var Rules = []rule{
 		flow: plain(packetsAreRight)},
 	{Name: "copied", Looks: "bytes that a zero-copy mode copied", Class: plan.ByProof, Test: "TestZeroCopy",
 		flow: notCopied},
+	{Name: "encryption", Looks: "whether the kernel or the NIC had the keys", Class: plan.ByProof,
+		Test: "TestEncryptedByWhom", flow: plain(encryptedAsAsked)},
 	{Name: "queue", Looks: "queues on which a steered flow was seen", Class: plan.ByProof, Test: "TestEndQueue",
 		flow: onItsQueue},
 	{Name: "passed on", Looks: "bytes that were passed on, how, and what became of them", Class: plan.ByProof,

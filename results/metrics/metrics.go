@@ -41,7 +41,7 @@ var Sections = []measure.MetricSection{
 			timed,
 			uringzc.Metrics,
 			baseline.URINGMetrics,
-			steered,
+			encrypted, steered,
 			zcrx.Metrics,
 			devmem.ProofMetrics,
 			devmem.ReadMetrics,

@@ -141,6 +141,9 @@ func (r *Receiver) takeAll(shared *stream.Meter) (bytes int, err error) {
 	}
 	for _, m := range r.members {
 		bytes += m.got
+		if m.got, err = m.touch.Payload(m.got); err != nil {
+			return bytes, stream.OfFlow(m.n, err)
+		}
 		if m.got > 0 {
 			m.meter.Bytes(m.got)
 		}
@@ -164,7 +167,7 @@ func (r *Receiver) takeAll(shared *stream.Meter) (bytes int, err error) {
 
 // walk handles the completions that are there, as take does.
 func (r *Receiver) walk() (pieces int, err error) {
-	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
+	looks, holds := r.opt.Looks(), r.opt.NIC.HoldBytes > 0
 	at := uint64(0) // the flow of the last completion: the next one's, for all that is known
 	d := r.ring.Drain()
 	defer d.Done()

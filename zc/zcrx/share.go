@@ -138,7 +138,7 @@ func (r *Receiver) join(s *share) (err error) {
 	if r.opt.NIC.Rings.Processes {
 		return r.startProcess(r.queue.Dev.Name, r.queue.ID, r.queue.LentAs())
 	}
-	if r.view, err = dmabuf.NewView(s.area.Memory, r.opt.Touch); err != nil {
+	if r.view, err = dmabuf.NewView(s.area.Memory, r.looksHow()); err != nil {
 		return err
 	}
 	return r.importRing(s.z, s.area.Bytes)

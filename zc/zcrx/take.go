@@ -92,7 +92,7 @@ func (r *Receiver) turns() *stream.Turns {
 // take handles the completions that are there and gives back what is not held.
 func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
 	again, pieces := false, 0
-	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
+	looks, holds := r.opt.Looks(), r.opt.NIC.HoldBytes > 0
 	d := r.ring.Drain()
 	for !r.held.Full() {
 		if !looks && !holds && r.held.Count() == 0 {
@@ -133,12 +133,16 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 	if bytes > 0 {
 		r.publish()
 		r.stats.pieces += uint64(pieces)
-		m.Bytes(bytes)
 		if r.proof.taken == 0 {
 			r.look(m)
 		}
+		payload, err := r.touch.Payload(bytes)
+		m.Bytes(payload)
 		_, copied := r.z.Copies()
-		r.proof.account(uint64(bytes), copied, m)
+		r.proof.account(uint64(payload), copied, m)
+		if err != nil {
+			return bytes, err
+		}
 	}
 	r.refill(m)
 	if again {

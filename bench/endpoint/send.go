@@ -69,7 +69,7 @@ func (w *worker) connect(o orders) flowStart {
 		ctx, cancel = context.WithTimeout(ctx, duration(o.sch.PeerWaitNs))
 	}
 	defer cancel()
-	addr := w.end.spec.Addr
+	addr := w.first().port.Addr
 	if w.end.goesTo != nil {
 		var err error
 		if addr, err = w.end.goesTo.wait(ctx); err != nil {

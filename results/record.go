@@ -180,6 +180,7 @@ type Flow struct {
 	CPU            *int     `json:"cpu,omitempty"`         // of the thread that moved it; nil: not pinned
 	SoftirqCPU     *int     `json:"softirq_cpu,omitempty"` // that the flow's softirq ran on; nil: not known
 	Queue          *int     `json:"queue,omitempty"`       // RX queue that it was to come by
+	Dev            string   `json:"dev,omitempty"`         // interface, where the end has several
 	Landed         *int     `json:"landed,omitempty"`      // RX queue that it came by, where the driver reports it
 	Bytes          *uint64  `json:"bytes,omitempty"`
 	ThroughputGbps *float64 `json:"throughput_gbps,omitempty"`

@@ -81,7 +81,7 @@ func (r *run) ask(counters []stream.Counters, res *wire.EndResult) {
 // known gathers what the end knows of a run that has ended.
 func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Evidence {
 	s := &r.end.spec
-	e := &end.Evidence{Role: s.Role, Mode: s.Mode(), Path: r.end.path, Cell: &s.Cell, Dev: r.end.opts.NIC.Dev,
+	e := &end.Evidence{Role: s.Role, Mode: s.Mode(), Path: r.end.path, Cell: &s.Cell,
 		MaxCopied: r.sch.MaxCopiedFrac, Start: r.sch.StartNs, From: r.sch.FromNs, To: r.sch.ToNs, Opened: r.startNs,
 		ReadFrom: res.FromNs, ReadTo: res.ToNs, Window: res.Window, Layout: r.layout(),
 		Unpolled: r.end.checkPolls(), TimedBPF: r.to.timed.Since(r.from.timed)}
@@ -100,11 +100,12 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 			x.RequestBytes = uint64(r.end.opts.MessageBytes)
 		}
 		if other := f.otherDev(); other != "" {
-			x.OtherDevFix = nicqueue.ByOtherDev(other, e.Dev)
+			x.OtherDevFix = nicqueue.ByOtherDev(other, f.opts.NIC.Dev)
 		}
 		if f.Conn != nil {
 			x.TLS = f.Conn.TLS
 		}
+		x.Dev = f.opts.NIC.Dev
 		x.AnswerBytes = uint64(r.end.opts.Trips.ResponseBytes)
 		e.Flows = append(e.Flows, x)
 	}
@@ -124,11 +125,16 @@ func (f *flow) known(c stream.Counters) end.Flow {
 
 // layout looks how the CPU layout was kept; nil: softirqs are left as found.
 func (r *run) layout() *end.Layout {
-	p := r.end.place
-	if p == nil {
+	all := r.end.placed()
+	if len(all) == 0 {
 		return nil
 	}
-	l := &end.Layout{By: p.By, Dev: p.Dev, Words: p.String(), Broken: p.Check()}
+	l := &end.Layout{By: all[0].By, Dev: all[0].Dev, Words: strings.Join(r.end.placedWords(), "; ")}
+	for _, p := range all {
+		if err := p.Check(); l.Broken == nil {
+			l.Broken = err
+		}
+	}
 	// whose packets no socket and no softnet counter tells; Check has looked at the thread
 	if r.end.path.Kind != stream.Frame && !r.end.path.Has(stream.AFXDP) {
 		l.Misplaced = r.misplaced()

@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -46,6 +47,26 @@ func watchNIC(s wire.EndSpec, d *nic.Device) *nicWatch {
 	return w
 }
 
+// beside takes another interface of the end's flows in. What drivers count themselves is counted
+// together where all count it alike.
+func (w *nicWatch) beside(d *nic.Device) {
+	if w == nil {
+		return
+	}
+	var own driver.Driver
+	if d != nil {
+		if drv, err := d.Driver(); err == nil {
+			own = driver.Own(drv.Name)
+		}
+	}
+	if own.SplitCounters != w.split {
+		w.split = nil
+	}
+	if own.IRQCounter != w.irqs {
+		w.irqs = ""
+	}
+}
+
 // countsNow reports whether the counters of an interface are those of the time when they are read,
 // so that they can be told by turns: those of veth and loopback are, and of drivers that are known
 // for it. Hardware's may be up to a second old.
@@ -70,20 +91,36 @@ type nicReading struct {
 }
 
 // of takes its part out of what was read.
-func (w *nicWatch) of(t *tally.Reading) (r nicReading) {
-	if w == nil || t == nil {
+func (w *nicWatch) of(all []*tally.Reading) (r nicReading) {
+	if w == nil || slices.Contains(all, nil) {
 		return r
 	}
-	if w.rx {
-		r.queues = nic.RXStats(t.QStats)
-	}
-	r.irqs, r.irqSource = w.interruptsOf(t)
-	if w.split != nil && len(t.Stats) > 0 {
-		all := make(map[string]uint64, len(t.Stats))
-		for _, s := range t.Stats {
-			all[s.Name] = s.Value
+	r.queues, r.irqs = map[int]nic.QueueStats{}, map[string]uint64{}
+	for i, t := range all {
+		if w.rx {
+			for id, q := range nic.RXStats(t.QStats) {
+				r.queues[i<<16+id] = q
+			}
 		}
-		r.split, r.splitCounts = summed(all, w.split.Names), true
+		own, source := w.interruptsOf(t)
+		for name, n := range own {
+			r.irqs[strconv.Itoa(i)+" "+name] = n
+		}
+		r.irqSource = source
+	}
+	if w.split == nil {
+		return r
+	}
+	r.split, r.splitCounts = make([]uint64, len(w.split.Names)), true
+	for _, t := range all {
+		own := make(map[string]uint64, len(t.Stats))
+		for _, s := range t.Stats {
+			own[s.Name] = s.Value
+		}
+		for i, n := range summed(own, w.split.Names) {
+			r.split[i] += n
+		}
+		r.splitCounts = r.splitCounts && len(t.Stats) > 0
 	}
 	return r
 }

@@ -75,7 +75,7 @@ func (w *worker) connect(o orders) flowStart {
 	w.first().beginTrips(w.end.path, w.end.opts.MessageBytes)
 	ctx, cancel := o.waits()
 	defer cancel()
-	addr := w.end.spec.Addr
+	addr := w.first().port.Addr
 	if w.end.goesTo != nil {
 		var err error
 		if addr, err = w.end.goesTo.wait(ctx); err != nil {

@@ -17,7 +17,6 @@ type Evidence struct {
 	Mode      string
 	Path      stream.Mode
 	Cell      *plan.Cell
-	Dev       string   // by which its flows are steered
 	MaxCopied *float64 // share of a zero-copy mode's payload; nil: [DefaultMaxCopied]
 
 	Start, From, To  int64 // when it was to begin, and the window; To is 0: there is none
@@ -52,6 +51,7 @@ type Flow struct {
 	RequestBytes uint64 // of each request
 	AnswerBytes  uint64 // of each answer
 
+	Dev         string // by which it is steered
 	Strayed     string // that it was seen on another queue than its own; "": it was not
 	OtherDevFix string // what to do where it came by another interface; "": it did not
 }

@@ -3,7 +3,6 @@
 package endpoint
 
 import (
-	"maps"
 	"os"
 	"slices"
 	"strconv"

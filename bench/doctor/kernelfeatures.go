@@ -39,7 +39,8 @@ var kernelFeatures = []kernelFeature{
 
 // asked makes the feature that is a request of generic netlink.
 func asked(use, since string, r nic.Request) kernelFeature {
-	return kernelFeature{r.Family + " " + r.Name, use, since, "the family " + r.Family + " is asked what it takes", r.Known}
+	return kernelFeature{r.Family + " " + r.Name, use, since, "the family " + r.Family + " is asked what it takes",
+		r.Known}
 }
 
 // kernelChecks tries each of them now.
@@ -51,7 +52,8 @@ func kernelChecks() (out []wire.Check) {
 }
 
 func (f kernelFeature) check() wire.Check {
-	c := answered(wire.Check{Name: f.name, Needed: fmt.Sprintf("Linux %s, for %s", f.since, f.use), Found: "works"}, f.try())
+	c := answered(wire.Check{Name: f.name, Needed: fmt.Sprintf("Linux %s, for %s", f.since, f.use), Found: "works"},
+		f.try())
 	if c.Status == "lacking" && c.Fix == "" {
 		c.Fix = "use Linux " + f.since + " or later"
 	}

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A family of generic netlink tells which attributes it takes with a request, and up to which value
-// (CTRL_CMD_GETPOLICY of net/netlink/genetlink.c, of one request since Linux 5.10): so a kernel can be
-// asked what it knows, by anybody and without a device.
+// A family of generic netlink tells which attributes it takes with a request, and up to which
+// value (CTRL_CMD_GETPOLICY of net/netlink/genetlink.c, of one request since Linux 5.10): so a
+// kernel can be asked what it knows, by anybody and without a device.
 
 // Numbers of include/uapi/linux/genetlink.h and netlink.h.
 const (

@@ -257,8 +257,9 @@ func (c *Conn) addPair(kind string, here, there PairEnd, thereNS int) error {
 	return err
 }
 
-// HasNetkit finds out whether the kernel has netkit (6.7, CONFIG_NETKIT), and makes nothing: it gives
-// one an address that netkit_validate refuses (drivers/net/netkit.c), and does not ask to have it made.
+// HasNetkit finds out whether the kernel has netkit (6.7, CONFIG_NETKIT), and makes nothing: it
+// gives one an address that netkit_validate refuses (drivers/net/netkit.c), and does not ask to
+// have it made.
 func HasNetkit() error {
 	_, err := once(func(c *Conn) ([]netlink.Message, error) {
 		return c.ask(unix.RTM_NEWLINK, netlink.Acknowledge, ifinfo(0, 0, 0), func(ae *netlink.AttributeEncoder) {

@@ -16,7 +16,7 @@ func TestLabContainer(t *testing.T) { labtest.Container(t, devmem.Mode) }
 // The sender there, from a dmabuf and from pages.
 func TestLabContainerSends(t *testing.T) {
 	long.Test(t)
-	for _, tx := range []string{"devmem", "msg-zerocopy", "uring-zc"} {
+	for _, tx := range []string{"devmem", "msg-zerocopy"} {
 		t.Run(tx, func(t *testing.T) { labtest.ContainerSends(t, tx, tx == "devmem") })
 	}
 }

@@ -5,8 +5,8 @@ package zcrx_test
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/zc/zcrx"
 	"github.com/zcbench/zcbench/zc/labtest"
+	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
 // Two ports of a host are one run, with queues of each.

@@ -197,7 +197,7 @@ func (o *Options) unlike(c plan.Cell) *Missing {
 	case c.Path != "":
 		return no("packets are followed along one path (path)", "leave it out, or "+one)
 	case c.NFlows() < n:
-		return no(fmt.Sprintf("%d flows cannot be dealt over them", c.NFlows()), fmt.Sprintf("flows: %d or more "+
+		return no(fmt.Sprintf("flows: %d cannot be dealt over them", c.NFlows()), fmt.Sprintf("flows: %d or more "+
 			"(--flows %d)", n, n))
 	case c.Queues > 0 && c.Queues < fewest:
 		return no(fmt.Sprintf("%d RX queues in all are fewer than the receiver's interfaces", c.Queues),

@@ -20,8 +20,8 @@ import (
 // call. They go back to the NIC, in their order, when the kernel has let go of what they were sent
 // by, as its notification says.
 //
-// What is out of the NIC's hands is bounded: nothing is read while half of the memory is. What is not
-// read stays in the socket, whose window holds the sender back.
+// What is out of the NIC's hands is bounded: nothing is read while half of the memory is. What is
+// not read stays in the socket, whose window holds the sender back.
 type onward struct {
 	out     *stream.Onward
 	dev     *nic.Device

@@ -37,8 +37,8 @@ type Flow struct {
 	// not.
 	Explain func(c *stream.Conn, errno unix.Errno) error
 
-	// Freed, where it is set, is told of each call that the kernel has let go of, by its bytes, in the
-	// order of the calls.
+	// Freed, where it is set, is told of each call that the kernel has let go of, by its bytes, in
+	// the order of the calls.
 	Freed func(n int)
 
 	wait  sock.Waiter

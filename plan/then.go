@@ -30,12 +30,13 @@ func thenFits(m stream.Mode, c *Cell) error {
 			c.Area, dmabuf.Pages, dmabuf.Huge))
 	case c.BothWays():
 		return no("the TG receives what is passed on: leave out both")
+	case c.NRings() > 1:
+		return no(
+			"a ring that shares its queue does not pass payload on yet: use one ring for each queue (queue_rings)")
 	case m.TakesQueue() && (c.NFlows() > c.NQueues() || c.ByPort()):
 		return no(
 			"a thread with several flows does not pass them on yet: give each flow a queue of its own (queues), " +
 				"steered by a rule (steer: flow)")
-	case c.NRings() > 1:
-		return no("a ring that shares its queue does not pass payload on yet: use one ring for each queue (queue_rings)")
 	}
 	return nil
 }

@@ -210,6 +210,8 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 		h.Metrics = append(h.Metrics, h.Delivery.Metrics()...)
 	}
 	r.fillTrips(h, w)
+	on := r.to.onward.Sub(r.from.onward)
+	w.Calls, w.Waits = w.Calls+on.Calls, w.Waits+on.Waits // the data path's, too
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
 	if r.end.back == nil { // else they are of both ways
 		fillHardware(h, w.Bytes, r.turns.carried())

@@ -44,8 +44,8 @@ func (s *spoiler) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
-// A byte that an application passes on wrongly, and one that it loses, make the run invalid, and the
-// TG says which it was. One that does neither is fine.
+// A byte that an application passes on wrongly, and one that it loses, make the run invalid, and
+// the TG says which it was. One that does neither is fine.
 func TestSpoiltOnward(t *testing.T) {
 	before := modes.All
 	defer func() { modes.All = before }()

@@ -39,9 +39,9 @@ func NewOnward(in, out *Conn, splice bool) (*Onward, error) {
 	return &Onward{Conn: out, Splice: splice, in: in}, sock.BlockingSend(out.FD, sendNap)
 }
 
-// send passes payload on; m is of the flow that it came by. A path hears of an error by its flow's
-// end ([Onward.Err]).
-func (o *Onward) send(p []byte, m *Meter) {
+// Send passes payload on by send(2); m is of the flow that it came by. A path hears of an error by
+// its flow's end ([Onward.Err]).
+func (o *Onward) Send(p []byte, m *Meter) {
 	for len(p) > 0 && o.err == nil {
 		n, errno := sock.Send(o.Conn.FD, p, unix.MSG_NOSIGNAL)
 		m.Wait()

@@ -84,7 +84,7 @@ func (c *Toucher) show(p []byte, m *Meter) {
 		c.verify(p, m)
 	}
 	if m.onward != nil {
-		m.onward.send(p, m)
+		m.onward.Send(p, m)
 	}
 	c.pos += uint64(len(p))
 }

@@ -117,8 +117,9 @@ func (s *sqe) SendZCFixed(fd int, index int, buf []byte, msgFlags int, report bo
 func (s *sqe) SendVectorZC(fd int, index int, v *Vector, msgFlags int, report bool, user uint64) *sqe {
 	v.header.Iov = unsafe.SliceData(v.pieces)
 	v.header.Iovlen = uint64(len(v.pieces))
-	*s = sqe{Opcode: opSendMsgZC, Ioprio: recvsendFixedBuf, FD: int32(fd), Addr: uint64(uintptr(unsafe.Pointer(&v.header))),
-		Len: 1, OpFlags: uint32(msgFlags), UserData: user, BufIndex: uint16(index)}
+	*s = sqe{Opcode: opSendMsgZC, Ioprio: recvsendFixedBuf, FD: int32(fd),
+		Addr: uint64(uintptr(unsafe.Pointer(&v.header))),
+		Len:  1, OpFlags: uint32(msgFlags), UserData: user, BufIndex: uint16(index)}
 	if report {
 		s.Ioprio |= sendZCReportUsage
 	}

@@ -47,6 +47,10 @@ func (e *Evidence) passedOnCopied(f *Flow) (reason, fix string) {
 	if e.MaxCopied != nil {
 		limit = *e.MaxCopied
 	}
+	if sent.ZeroCopyBytes+sent.CopiedBytes == 0 {
+		return "the kernel does not tell whether it copied what was passed on",
+			"pass on more at a time, over fewer packets: see what the notes say of untold bytes"
+	}
 	if frac := float64(sent.CopiedBytes) / float64(max(sent.Bytes, 1)); frac > limit {
 		return fmt.Sprintf("the kernel copied %.1f %% of what %s passed on (limit %g %%)", 100*frac, e.Mode, 100*limit),
 			"loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: " +

@@ -32,8 +32,10 @@ func TestPassedOn(t *testing.T) {
 		"no account":        {func(f *Flow) { f.Onward.Peer = nil }, 0, nil, "nobody verified"},
 		"wrong":             {func(f *Flow) { f.Onward.Peer.Mismatches = 7 }, 0, nil, "7 bytes of what was passed on"},
 		"copied":            {func(f *Flow) { f.Onward.Sent.CopiedBytes = 20 }, stream.ZeroCopy, nil, "copied 2.0 %"},
-		"copied, allowed":   {func(f *Flow) { f.Onward.Sent.CopiedBytes = 20 }, stream.ZeroCopy, &most, ""},
-		"copied, as told":   {func(f *Flow) { f.Onward.Sent.CopiedBytes = 1000 }, 0, nil, ""},
+		"untold": {func(f *Flow) { f.Onward.Sent.ZeroCopyBytes, f.Onward.Sent.CopiedBytes = 0, 0 },
+			stream.ZeroCopy, nil, "does not tell"},
+		"copied, allowed": {func(f *Flow) { f.Onward.Sent.CopiedBytes = 20 }, stream.ZeroCopy, &most, ""},
+		"copied, as told": {func(f *Flow) { f.Onward.Sent.CopiedBytes = 1000 }, 0, nil, ""},
 	} {
 		f := whole()
 		x.spoil(f)

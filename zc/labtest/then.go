@@ -8,9 +8,9 @@ import (
 	"github.com/zcbench/zcbench/plan"
 )
 
-// Then runs zcbench with a receive mode that takes a queue over, and passes on what it receives: every
-// byte comes, and goes on, without a copy, and comes back right. A flow that goes to another queue is
-// found out, and is passed on all the same. The device is as it was.
+// Then runs zcbench with a receive mode that takes a queue over, and passes on what it receives:
+// every byte comes, and goes on, without a copy, and comes back right. A flow that goes to another
+// queue is found out, and is passed on all the same. The device is as it was.
 func Then(t *testing.T, rx string, args ...string) {
 	Need(t)
 	before := DeviceState(t)

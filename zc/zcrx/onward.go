@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onward passes the payload of a flow on without a copy (then: forward): the NIC that sends reads it
-// from the memory into which the NIC that received wrote it. Pieces go out by SENDMSG_ZC from the
-// area, which is a registered buffer, too; one request at a time, because several on one stream may
-// overtake each other. A piece goes back to the refill ring when the kernel has let go of it, as the
-// notification of its request says.
+// onward passes the payload of a flow on without a copy (then: forward): the NIC that sends reads
+// it from the memory into which the NIC that received wrote it. Pieces go out by SENDMSG_ZC from
+// the area, which is a registered buffer, too; one request at a time, because several on one stream
+// may overtake each other. A piece goes back to the refill ring when the kernel has let go of it,
+// as the notification of its request says.
 //
 // What is out of the NIC's hands is bounded: the receive request is for so many bytes, and the next
-// one is issued when there is room for what it may bring. What is not asked for stays in the socket,
-// whose window holds the sender back.
+// one is issued when there is room for what it may bring. What is not asked for stays in the
+// socket, whose window holds the sender back.
 type onward struct {
 	out   *stream.Onward
 	vec   uring.Vector
@@ -283,7 +283,8 @@ func (o *onward) handle(cqe uring.CQE, m *stream.Meter) error {
 	return nil
 }
 
-// giveBack gives the pieces back that the kernel has let go of, as far as the refill ring takes them.
+// giveBack gives the pieces back that the kernel has let go of, as far as the refill ring takes
+// them.
 func (o *onward) giveBack(r *Receiver) {
 	if o.owed == 0 {
 		return

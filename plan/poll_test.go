@@ -78,6 +78,12 @@ func TestPollRefusals(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", x.c, err, x.want)
 		}
 	}
+	if err := (&Cell{TX: "tcp", Poll: PollBusy}).Check(); err == nil || !strings.Contains(err.Error(), "say it to the") {
+		t.Errorf("a sender alone: %v", err)
+	}
+	if err := (&Cell{TX: "rr", Poll: PollBusy}).Check(); err != nil {
+		t.Errorf("a sender of requests alone: %v", err)
+	}
 	c := Cell{RX: "tcp", TX: "tcp", Poll: PollIRQ, BusyPollUs: 50}
 	if c.Drop(); c.Poll != "" || c.BusyPollUs != 0 {
 		t.Errorf("%+v is left", c)

@@ -155,7 +155,7 @@ func (p *Placement) pollQueue(queue int, want nic.NAPISettings) error {
 
 // The files of an interface in sysfs that are for all its instances.
 const (
-	sysDefer    = "napi_defer_hard_irqs" // 5.7
+	sysDefer    = "napi_defer_hard_irqs" // 5.8
 	sysFlush    = "gro_flush_timeout"
 	sysThreaded = "threaded" // 5.12
 )

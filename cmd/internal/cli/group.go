@@ -109,7 +109,7 @@ var placeholders = map[string]string{
 	"source": "SOURCE",
 	"probe":  "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE",
 	"layout":    "LAYOUT",
-	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "tx-area": "KIND", "touch": "HOW",
+	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "tx-area": "KIND", "touch": "HOW", "poll": "HOW",
 	"netns":  "NETNS",
 	"record": "FILE",
 	"replay": "FILE", "flame": "FILE", "folded": "FILE", "csv": "FILE", "cache": "DIR", "kernel": "KERNEL",

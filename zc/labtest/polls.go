@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
+)
+
+// Polls runs zcbench with a receive mode by each way to poll: every byte arrives, and is right, NAPI
+// of the flow's queue is set as the way wants, and as it was afterwards ([DeviceState]). What the
+// mode cannot have is refused with the reason.
+func Polls(t *testing.T, rx string, ring bool) {
+	Need(t)
+	for poll, want := range map[string]string{
+		"irq":      "",
+		"busy":     "NAPI of RX queue 3: defer-hard-irqs 100, gro-flush-timeout 50000, irq-suspend-timeout 0",
+		"suspend":  "irq-suspend-timeout 20000000",
+		"threaded": "threaded on",
+	} {
+		t.Run(poll, func(t *testing.T) {
+			args := []string{"--poll", poll, "--queue", "3"}
+			if poll == "suspend" && ring {
+				if r, _ := attempt(t, rx, firstUnit, args...); r.Verdict != results.Unsupported ||
+					!strings.Contains(r.Reason, "epoll_wait alone") {
+					t.Errorf("%s: %s", r.Verdict, r.Reason)
+				}
+				return
+			}
+			before := napiState(t)
+			h := measured(t, rx, args...).SUT
+			if after := napiState(t); after != before {
+				t.Errorf("NAPI is set to %s, was %s", after, before)
+			}
+			if h.Mismatches == nil || *h.Mismatches != 0 {
+				t.Errorf("mismatches %v", h.Mismatches)
+			}
+			if !strings.Contains(h.Env.Placement, want) {
+				t.Errorf("set is %q, want %q", h.Env.Placement, want)
+			}
+			if threads := h.Value("poller_threads") > 0; threads != (poll == "threaded") {
+				t.Errorf("%v threads poll", h.Value("poller_threads"))
+			}
+			byApp := poll == "busy" || poll == "suspend"
+			if n := h.Counted(measure.MetricBusyPolled); byApp != (n > 0) {
+				t.Errorf("%v packets were taken by the application's polls", n)
+			}
+			t.Logf("%s; %v packets by busy polling, %v busy cores", h.Env.Placement, h.Counted(measure.MetricBusyPolled),
+				h.CPUBusyCores)
+		})
+	}
+}
+
+// napiState formats how NAPI of each of the receiver's RX queues is set.
+func napiState(t *testing.T) string {
+	t.Helper()
+	s, err := In(RXNS, func() (string, error) {
+		d, err := nic.Open(RXDev)
+		if err != nil {
+			return "", err
+		}
+		defer d.Close()
+		queues, err := d.Queues()
+		var all []string
+		for _, q := range queues {
+			n, nerr := d.NAPIOf(q.ID)
+			all, err = append(all, n.NAPISettings.String()), errors.Join(err, nerr)
+		}
+		return strings.Join(all, "; "), err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// KilledPoll kills zcbench while its run has NAPI set, and looks whether restoring puts it back.
+func KilledPoll(t *testing.T, rx, poll string) {
+	Need(t)
+	before := napiState(t)
+	cmd := exec.Command("zcbench", "run", "--sut", "netns:"+RXNS, "--tg", "netns:"+TXNS, "--rx", rx, "--tx", "tcp",
+		"--poll", poll, "--queue", "3", "--duration", "1m", "--pace", "10M", "--gate", "foreign_cores=off")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "NAPI is set", func() bool { return napiState(t) != before })
+	if err := unix.Kill(-cmd.Process.Pid, unix.SIGKILL); err != nil { // with its agents
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	await.Until(t, "NAPI is as it was", func() bool {
+		if out, err := exec.Command("zcbench", "restore", "--host", "netns:"+RXNS).CombinedOutput(); err != nil {
+			t.Logf("%v: %s", err, out) // its agents may live for a moment
+		}
+		return napiState(t) == before
+	})
+}

@@ -8,22 +8,25 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
-// polledColumns lists the columns that tell who took packets from the queues, each of a metric of
-// its name.
+// PolledFigures are the metrics that tell who took packets from the queues, each a column, too.
+var PolledFigures = []measure.Metric{{Name: measure.MetricInterruptRate, Unit: "1/s"},
+	{Name: measure.MetricPolledByApp, Unit: "%"}, {Name: measure.MetricPolledByThread, Unit: "%"},
+	{Name: measure.MetricPolledBySoftirq, Unit: "%"}, {Name: measure.MetricEmptyPolls, Unit: "%"},
+	{Name: measure.MetricSpin, Unit: "cores"}, {Name: measure.MetricAsleep, Unit: "%"}}
+
+// polledColumns lists their columns.
 func polledColumns() (out []column) {
-	for _, m := range []struct{ name, unit string }{{measure.MetricInterruptRate, "1/s"},
-		{measure.MetricPolledByApp, "%"}, {measure.MetricPolledByThread, "%"}, {measure.MetricPolledBySoftirq, "%"},
-		{measure.MetricEmptyPolls, "%"}, {measure.MetricSpin, "cores"}, {measure.MetricAsleep, "%"}} {
-		out = append(out, optional(column{m.name,
+	for _, m := range PolledFigures {
+		out = append(out, optional(column{m.Name,
 			func(r *row) string {
-				if v := r.host.Value(m.name); !math.IsNaN(v) {
+				if v := r.host.Value(m.Name); !math.IsNaN(v) {
 					return formatFloat(&v)
 				}
 				return ""
 			},
 			func(r *row, s string) error {
 				v, err := parseFloat(s)
-				r.host.Metrics = append(r.host.Metrics, measure.Metric{Name: m.name, Unit: m.unit, Value: v})
+				r.host.Metrics = append(r.host.Metrics, measure.Metric{Name: m.Name, Unit: m.Unit, Value: v})
 				return err
 			}}))
 	}

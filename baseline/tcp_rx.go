@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
@@ -24,16 +25,21 @@ const waitMs = 100
 // an application does that wants whole messages. Unless told otherwise the buffer is
 // as large as a message.
 type TCPReceiver struct {
-	opt    stream.Options
-	buf    *stream.Buffer
-	touch  *stream.Toucher
-	gather *stream.Gathering
-	visits *visitors // of a flow whose requests have a connection each; nil: of others
+	opt     stream.Options
+	buf     *stream.Buffer
+	touch   *stream.Toucher
+	gather  *stream.Gathering
+	visits  *visitors // of a flow whose requests have a connection each; nil: of others
+	splicer *splicer  // of a flow that is passed on so; nil: of others
 }
 
 // NewTCPReceiver allocates the buffer.
 func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
-	buf, err := stream.NewBuffer(bufferBytes(o))
+	size := bufferBytes(o)
+	if o.TLS == records.User {
+		size = readBytes(o) // what is received is decrypted at once, into the message
+	}
+	buf, err := stream.NewBuffer(size)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +48,7 @@ func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
 
 // Attach prepares the payload check, and where the sender makes connections the port for them.
 func (r *TCPReceiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
-	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
+	r.touch = c.Toucher(r.opt.Touch, h)
 	if h.Connects {
 		r.visits, err = newVisitors(c, h, r.buf.Bytes(), r.touch, r.opt.Socket)
 	}
@@ -53,6 +59,9 @@ func (r *TCPReceiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if r.visits != nil {
 		return r.visits.serve(c, m)
+	}
+	if r.splicer != nil {
+		return r.splicer.receive(c, m)
 	}
 	message, read, at := r.buf.Bytes(), readBytes(r.opt), 0
 	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
@@ -71,7 +80,11 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		switch {
 		case n > 0 && errno == 0:
 			r.touch.Next(p[:n], m)
-			m.Bytes(n)
+			payload, err := r.touch.Payload(n)
+			m.Bytes(payload)
+			if err != nil {
+				return stream.ReceiveError(c, "decrypt", err)
+			}
 			if at += n; at == len(message) {
 				at = 0
 			}
@@ -90,7 +103,9 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 func (r *TCPReceiver) Evidence() stream.Evidence { return stream.Evidence{Figures: r.gather.Figures()} }
 
 // Close frees the buffer, and closes what its flow has made.
-func (r *TCPReceiver) Close() error { return errors.Join(r.visits.close(), r.buf.Close()) }
+func (r *TCPReceiver) Close() error {
+	return errors.Join(r.visits.close(), r.splicer.close(), r.buf.Close())
+}
 
 // bufferBytes returns the size of the receiver's buffer.
 func bufferBytes(o stream.Options) int { return cmp.Or(o.BufferBytes, o.MessageBytes) }

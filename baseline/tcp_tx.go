@@ -26,6 +26,7 @@ func (s *TCPSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) err
 	if err := sock.BlockingSend(c.FD, waitMs*time.Millisecond); err != nil {
 		return err
 	}
+	send := s.sends(c, m)
 	for k := uint64(0); ; k++ {
 		for rest := p.Message(k); len(rest) > 0; {
 			if c.Stopping() {
@@ -35,17 +36,28 @@ func (s *TCPSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) err
 			if part == 0 {
 				continue
 			}
-			n, errno := sock.Send(c.FD, rest[:part], unix.MSG_NOSIGNAL)
-			m.Wait()
-			switch {
-			case errno == 0:
-				m.Bytes(n)
-				rest = rest[n:]
-			case errno != unix.EINTR && errno != unix.EAGAIN:
-				return stream.SendError(c, "send", errno)
+			n, err := send(rest[:part])
+			if err != nil {
+				return err
 			}
+			rest = rest[n:]
 		}
 	}
+}
+
+// sends makes what sends a piece of payload, and counts it.
+func (s *TCPSender) sends(c *stream.Conn, m *stream.Meter) sends {
+	return sealing(c, m, func(p []byte) (int, error) {
+		n, errno := sock.Send(c.FD, p, unix.MSG_NOSIGNAL)
+		m.Wait()
+		switch errno {
+		case 0:
+			return n, nil
+		case unix.EINTR, unix.EAGAIN:
+			return 0, nil
+		}
+		return 0, stream.SendError(c, "send", errno)
+	})
 }
 
 // Close does nothing.

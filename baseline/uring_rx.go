@@ -63,7 +63,7 @@ func newUringReceiver(o stream.Options, s uringShape) (*UringReceiver, error) {
 // Attach prepares the payload check.
 func (r *UringReceiver) Attach(c *stream.Conn, h stream.Hello) error {
 	r.fd = c.FD
-	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
+	r.touch = c.Toucher(r.opt.Touch, h)
 	return nil
 }
 
@@ -112,7 +112,11 @@ func (r *UringReceiver) take(c *stream.Conn, m *stream.Meter) error {
 		cqe := r.ring.CQEAt(i)
 		for s := r.bufs.Spans(*cqe); s.Next(); s.Recycle() {
 			r.touch.Next(s.Bytes(), m)
-			m.Bytes(len(s.Bytes()))
+			payload, err := r.touch.Payload(len(s.Bytes()))
+			m.Bytes(payload)
+			if err != nil {
+				return stream.ReceiveError(c, "decrypt", err)
+			}
 		}
 		rearm, err := r.judge(c, *cqe, m)
 		if err != nil {

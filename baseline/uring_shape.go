@@ -3,6 +3,7 @@
 package baseline
 
 import (
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 )
@@ -36,11 +37,17 @@ func shapeOf(o stream.Options) uringShape {
 	return s
 }
 
+// sealedBytes is how much the buffers hold together of what is decrypted at once.
+const sealedBytes = 2 << 20
+
 // uringBytes returns how large the buffers are together.
 func uringBytes(o stream.Options) int { n, size := uringLayout(o); return n * size }
 
 // uringLayout computes how many buffers there are, a power of two, and of what size.
 func uringLayout(o stream.Options) (n, size int) {
+	if o.TLS == records.User { // the message is elsewhere
+		o.MessageBytes, o.BufferBytes = min(bufferBytes(o), sealedBytes), 0
+	}
 	all, least := bufferBytes(o), smallUringBytes
 	if o.BufferBytes > 0 {
 		least = 0 // all together are what was asked for

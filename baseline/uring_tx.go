@@ -28,6 +28,13 @@ func newUringSender(o stream.Options) (*uringSender, error) {
 
 // Send sends until c.Stopping.
 func (s *uringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	send := sealing(c, m, func(p []byte) (int, error) {
+		n, err := s.sendOne(c, p, m)
+		if err != nil {
+			return 0, stream.SendError(c, "io_uring send", err)
+		}
+		return n, nil
+	})
 	for k := uint64(0); ; k++ {
 		for rest := p.Message(k); len(rest) > 0; {
 			if c.Stopping() {
@@ -37,9 +44,9 @@ func (s *uringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) e
 			if part == 0 {
 				continue
 			}
-			n, err := s.sendOne(c, rest[:part], m)
+			n, err := send(rest[:part])
 			if err != nil {
-				return stream.SendError(c, "io_uring send", err)
+				return err
 			}
 			rest = rest[n:]
 		}
@@ -60,7 +67,6 @@ func (s *uringSender) sendOne(c *stream.Conn, p []byte, m *stream.Meter) (int, e
 		s.ring.Advance(1)
 		switch errno := cqe.Errno(); errno {
 		case 0:
-			m.Bytes(int(cqe.Res))
 			return int(cqe.Res), nil
 		case unix.EINTR, unix.EAGAIN:
 			return 0, nil

@@ -38,6 +38,9 @@ func inputErrorf(format string, args ...any) error {
 // on an interface that stands on another, as a VLAN or a bond, the port below counts: it
 // has the queues. An interface that ssh needs is refused unless o.SharedWithSSH.
 func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, tgDev string, ipv6 bool) error {
+	if strings.Contains(dev+tgDev, ",") {
+		return o.findLanes(ctx, sut, tg, addr, dev, tgDev, ipv6)
+	}
 	o.TGDev = tgDev
 	own := ""
 	if c := o.container; c != nil {

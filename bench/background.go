@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
@@ -50,7 +51,7 @@ func settle(rest time.Duration) time.Duration { return max(rest/10, 50*time.Mill
 // which idle power is.
 type restMeter struct {
 	ends [2]*host.Host
-	devs [2]string
+	devs [2][]string
 	// length of a rest; 0: power is measured, and rests for both
 	length time.Duration
 	last   *[2]wire.Rest // the last rest; nil after load, and where settings have changed since
@@ -65,7 +66,7 @@ func (r *Runner) resting() *restMeter {
 	if r.rests == nil || r.rests.ends != [2]*host.Host{r.SUT, r.TG} {
 		r.rests = &restMeter{ends: [2]*host.Host{r.SUT, r.TG}}
 	}
-	r.rests.devs, r.rests.length = [2]string{r.Opt.SUTDev, r.Opt.TGDev}, r.Opt.Rest
+	r.rests.devs, r.rests.length = [2][]string{r.Opt.devs(stream.RX), r.Opt.devs(stream.TX)}, r.Opt.Rest
 	if r.Power != nil {
 		r.Power.rests = r.rests
 	}
@@ -144,7 +145,7 @@ func (m *restMeter) during(ctx context.Context, wait func() bool) bool {
 	m.last, m.why = nil, ""
 	for i, h := range m.ends {
 		if err := h.CallWithin(context.WithoutCancel(ctx), restReplyTime, wire.OpRestBegin,
-			wire.RestParams{Dev: m.devs[i]}, nil); err != nil {
+			wire.RestParams{Devs: m.devs[i]}, nil); err != nil {
 			m.why = h.Spec.Name + ": " + err.Error()
 			return wait()
 		}

@@ -39,6 +39,11 @@ func TestIntegrationBusyPoll(t *testing.T) {
 		}
 		t.Logf("%s: %d round trips, p50 %.1f us; %.0f packets were polled at the SUT, and %.0f at the TG", rx,
 			*rec.TG.Transactions, *rec.TG.RoundTrip.P50Us, polled(&rec.SUT), polled(&rec.TG))
+		for _, h := range []*results.Host{&rec.SUT, &rec.TG} { // eBPF counts them, too
+			if polled(h) > 0 && !(h.Value(measure.MetricPolledByApp) > 0) {
+				t.Errorf("%s: %.0f packets were polled, %v %% of all", rx, polled(h), h.Value(measure.MetricPolledByApp))
+			}
+		}
 		return &rec
 	}
 	inert := func(rec *results.Record, where string) {

@@ -62,8 +62,8 @@ func TestHybridCPUs(t *testing.T) {
 		if x.near != nil {
 			all = []wire.Interface{{Name: "eth1", NearCPUs: x.near}}
 		}
-		o.lookAround(0, sut, "eth1", all)
-		o.lookAround(1, tg, "eth1", all)
+		o.lookAround(0, sut, []string{"eth1"}, all)
+		o.lookAround(1, tg, []string{"eth1"}, all)
 		s, g := chooseCPUs(o.lastFirst(0), o.candidates(1, x.same), x.same)
 		if s != x.sut || g != x.tg {
 			t.Errorf("%s: SUT %v, TG %v; want %v, %v", name, s, g, x.sut, x.tg)

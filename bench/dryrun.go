@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -54,7 +55,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		fmt.Fprintf(w, "could not ask the hosts what they can run: %v\n", hostErr)
 	} else {
 		fmt.Fprintf(w, "SUT %s, TG %s, path %s, interface %s, MTU %d\n", st.SUT.Spec.Name, st.TG.Spec.Name, st.opt.Addr,
-			orNone(st.opt.SUTDev), st.opt.MTU)
+			orNone(st.opt.devNames(stream.RX)), st.opt.MTU)
 	}
 	if probe := e.Spec.Cells[0].Probe; probe != "" && !slices.ContainsFunc(e.Spec.Cells,
 		func(c plan.Cell) bool { return c.Probe != probe }) {

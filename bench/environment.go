@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
@@ -32,7 +33,7 @@ func (o *Options) surveys(ctx context.Context, sut, tg *host.Host,
 	if of[ends.SUT], err = o.survey(ctx, sut, ends.SUT, live); err != nil {
 		return nil, err
 	}
-	if sut.Spec.Name == tg.Spec.Name && o.SUTDev == o.TGDev && o.SUTUpper.name() == o.TGUpper.name() {
+	if sut.Spec.Name == tg.Spec.Name && len(o.lanes) == 0 && o.SUTDev == o.TGDev && o.SUTUpper.name() == o.TGUpper.name() {
 		of[ends.TG] = of[ends.SUT]
 		return of, nil
 	}
@@ -43,9 +44,9 @@ func (o *Options) surveys(ctx context.Context, sut, tg *host.Host,
 // survey takes a snapshot of a host.
 func (o *Options) survey(ctx context.Context, h *host.Host, role ends.Role, live bool) (*survey.Snapshot,
 	error) {
-	p := wire.SurveyParams{Dev: o.SUTDev, Upper: o.SUTUpper.name(), Live: live}
+	p := wire.SurveyParams{Dev: o.SUTDev, Upper: o.SUTUpper.name(), More: o.devs(stream.RX)[1:], Live: live}
 	if role == ends.TG {
-		p.Dev, p.Upper = o.TGDev, o.TGUpper.name()
+		p.Dev, p.Upper, p.More = o.TGDev, o.TGUpper.name(), o.devs(stream.TX)[1:]
 	}
 	var s wire.Survey
 	if err := h.Call(ctx, wire.OpSurvey, p, &s); err != nil {

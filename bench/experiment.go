@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
@@ -188,9 +190,8 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	begun := time.Now()
 	e.blocksAfterAll(h.SUT, h.TG)
 	st := &stage{hosts: h, spec: s, opt: options(s)}
-	tries := &st.opt.SUTDev // the interface on which the receive modes are tried
 	if st.opt.container = in; in != nil {
-		h.SUT.Spec.Name, tries = s.SUT.Host, new(string) // of the NIC itself, a leased queue can do nothing
+		h.SUT.Spec.Name = s.SUT.Host
 	}
 	defer func() {
 		if err != nil {
@@ -215,7 +216,11 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	e.noteNotKernels(h.SUT, h.TG)
 	st.opt.nameCPUs(s.SUT.ThreadCPUs(), s.TG.ThreadCPUs())
 	st.opt.NoteMTU = e.NoteMTU
-	if st.support, err = askSupport(ctx, h.SUT, h.TG, *tries, st.opt.TGDev, s.Cells); err != nil {
+	tries := st.opt.devs(stream.RX) // the interfaces on which the receive modes are tried
+	if in != nil {
+		tries = []string{""} // of the NIC itself, a leased queue can do nothing
+	}
+	if st.support, err = askSupport(ctx, h.SUT, h.TG, tries, st.opt.devs(stream.TX), s.Cells); err != nil {
 		return nil, err
 	}
 	for _, line := range st.support.doubts(h.SUT.Spec.Name, h.TG.Spec.Name) {
@@ -386,7 +391,7 @@ func (st *stage) missing(c plan.Cell) *Missing {
 	sut, tg := r.Settings(c)
 	return plan.CannotRun(&c, &plan.Hosts{SUT: sut, TG: tg, OneMachine: st.SUT.SameMachine(st.TG),
 		Loopback: st.opt.SUTDev == "", MTU: st.opt.MTU,
-		Ports: func() *Missing { return r.Opt.portless(c, sut, tg) },
+		Ports: func() *Missing { return cmp.Or(r.Opt.unlike(c), r.Opt.portless(c, sut, tg)) },
 		Features: func() *Missing {
 			if st.prepared(c) {
 				return nil

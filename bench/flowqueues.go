@@ -22,7 +22,7 @@ import (
 func (o *Options) flowQueues(c plan.Cell) ([]int, error) {
 	c.OnLease()
 	n := c.NQueues()
-	if n == 0 {
+	if n == 0 || len(o.lanes) > 0 { // each interface has its own
 		return nil, nil
 	}
 	first, alone := c.FirstQueue()

@@ -23,7 +23,7 @@ func TestQueuesNotTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := Options{SUTDev: "eth0"}
-		o.lookAround(0, twoSockets("a"), "eth0", []wire.Interface{f})
+		o.lookAround(0, twoSockets("a"), []string{"eth0"}, []wire.Interface{f})
 		for _, x := range []struct {
 			cell plan.Cell
 			want []int

@@ -10,9 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
@@ -28,11 +31,11 @@ func (e *Experiment) header(ctx context.Context, st *stage, snapshots *hostSnaps
 	if err != nil {
 		return results.Header{}, err
 	}
-	sut, err := found(ctx, st.SUT, st.opt.SUTDev)
+	sut, err := found(ctx, st.SUT, st.opt.devs(stream.RX))
 	if err != nil {
 		return results.Header{}, err
 	}
-	tg, err := found(ctx, st.TG, st.opt.TGDev)
+	tg, err := found(ctx, st.TG, st.opt.devs(stream.TX))
 	if err != nil {
 		return results.Header{}, err
 	}
@@ -50,22 +53,25 @@ func (e *Experiment) header(ctx context.Context, st *stage, snapshots *hostSnaps
 		BetweenStarts: s.BetweenStarts, File: s.File, Short: s.Short, Played: played}}, nil
 }
 
-// found asks for a host's environment as it was found, with the interface dev of the flow; "" is
+// found asks for a host's environment as it was found, with the interfaces of the flows; "" is
 // loopback.
-func found(ctx context.Context, h *host.Host, dev string) (measure.Env, error) {
+func found(ctx context.Context, h *host.Host, devs []string) (measure.Env, error) {
 	env := h.Info.Env
-	if dev == "" {
+	if devs[0] == "" {
 		return env, nil
 	}
 	var all []wire.Interface
 	if err := h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
 		return env, fmt.Errorf("ask %s for its interfaces: %w", h.Spec.Name, err)
 	}
-	for _, i := range all {
-		if i.Name == dev {
-			env.Dev, env.Driver, env.Firmware = i.Name, i.Driver, i.Firmware
+	var drivers, firmware []string
+	for _, dev := range devs {
+		if n := slices.IndexFunc(all, func(i wire.Interface) bool { return i.Name == dev }); n >= 0 {
+			drivers, firmware = append(drivers, all[n].Driver), append(firmware, all[n].Firmware)
+			env.Dev = strings.Join(devs, ",")
 		}
 	}
+	env.Driver, env.Firmware = measure.Joined(drivers), measure.Joined(firmware)
 	return env, nil
 }
 

@@ -5,6 +5,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/internal/ends"
@@ -27,6 +28,10 @@ func LookAt(ctx context.Context, sut, tg, dev, tgDev string, o host.Options) (_ 
 		return nil, err
 	}
 	l := &LookedAt{SUT: h.SUT, TG: h.TG, opt: Options{SharedWithSSH: o.SharedWithSSH}}
+	if strings.Contains(dev+tgDev, ",") {
+		return nil, inputErrorf("one interface at each end is looked at, not several (%s): do it for each",
+			strings.Trim(dev+" "+tgDev, " "))
+	}
 	if err := l.opt.FindPath(ctx, h.SUT, h.TG, "", dev, tgDev, false); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}

@@ -32,6 +32,7 @@ type Options struct {
 	// SUTUpper and TGUpper have the flow's address and route, where that is another
 	// interface; nil where not.
 	SUTUpper, TGUpper *Upper
+	lanes             []lane     // pairs of interfaces beside those, see findLanes
 	container         *container // the SUT's; nil: it is none
 	SharedWithSSH     bool       // the flow may share the interface by which ssh reaches a host
 	// SUTFlows and TGFlows are the CPUs of each flow: of its thread, -1 does not pin it, and

@@ -32,7 +32,7 @@ func TestPairOf(t *testing.T) {
 		r := &Runner{}
 		r.SUT, r.Opt.found[0] = of("a", 2, x.peer)
 		r.TG, r.Opt.found[1] = of(x.boot, x.theirs, x.peer2)
-		got := r.pairOf(stream.RX)
+		got := r.pairOf(stream.RX, r.Opt.found[0], r.Opt.found[1])
 		if (got == nil) != (x.want == nil) || got != nil && *got != *x.want {
 			t.Errorf("%s: %+v", x.name, got)
 		}

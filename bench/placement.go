@@ -26,14 +26,14 @@ import (
 // interfaces: see [chooseCPUs].
 func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 	for i, x := range []struct {
-		h   *host.Host
-		dev string
-	}{{sut, o.SUTDev}, {tg, o.TGDev}} {
+		h    *host.Host
+		role stream.Role
+	}{{sut, stream.RX}, {tg, stream.TX}} {
 		var all []wire.Interface
 		if err := x.h.Call(ctx, wire.OpAddrs, nil, &all); err != nil {
 			return fmt.Errorf("ask %s for its interfaces: %w", x.h.Spec.Name, err)
 		}
-		o.lookAround(i, x.h, cmp.Or(x.dev, "lo"), all)
+		o.lookAround(i, x.h, o.devs(x.role), all)
 	}
 	same := sut.SameMachine(tg)
 	s, t := chooseCPUs(o.lastFirst(0), o.candidates(1, same), same)
@@ -41,23 +41,36 @@ func (o *Options) PlaceCPUs(ctx context.Context, sut, tg *host.Host) error {
 	return nil
 }
 
-// lookAround learns which CPUs an end has: near its interface, or on the NUMA node that was asked
-// for, and elsewhere.
-func (o *Options) lookAround(end int, h *host.Host, dev string, all []wire.Interface) {
+// lookAround learns which CPUs an end has: near its interface, or each of them in turn, or on the
+// NUMA node that was asked for, and elsewhere.
+func (o *Options) lookAround(end int, h *host.Host, devs []string, all []wire.Interface) {
 	may := h.Info.OnlineCPUs
 	if own := online(h.Info.OwnCPUs, may); len(own) > 0 {
 		may = own
 	}
 	near := may
-	for _, f := range all {
-		if f.Name != dev {
+	var each [][]int
+	for i, dev := range devs {
+		at := slices.IndexFunc(all, func(f wire.Interface) bool { return f.Name == cmp.Or(dev, "lo") })
+		if at < 0 {
 			continue
 		}
+		f := all[at]
 		if cpus := online(f.NearCPUs, h.Info.OnlineCPUs); len(cpus) > 0 {
-			near = cpus
+			each = append(each, cpus)
 		}
-		o.rxQueues[end] = f.RXQueues
-		o.found[end] = port{f.Name, f.Driver, f.Rules, f.Index, f.Peer}
+		found := port{f.Name, f.Driver, f.Rules, f.Index, f.Peer}
+		if i == 0 {
+			o.rxQueues[end], o.found[end] = f.RXQueues, found
+		}
+		for n := range o.lanes {
+			if l := &o.lanes[n]; l.devs[end] == dev {
+				l.found[end] = found
+			}
+		}
+	}
+	if len(each) > 0 {
+		near = inTurnOf(each)
 	}
 	o.near[end] = near
 	if node := o.nodes[end]; node != nil && *node >= 0 {
@@ -65,6 +78,19 @@ func (o *Options) lookAround(end int, h *host.Host, dev string, all []wire.Inter
 	}
 	o.may[end], o.other[end] = cpuclass.Prefer(h.Topology().Classes, near)
 	o.far[end] = elsewhere(h.Topology(), near, may)
+}
+
+// inTurnOf takes of each list one after the other, and nothing twice.
+func inTurnOf(lists [][]int) (out []int) {
+	for n, more := 0, true; more; n++ {
+		more = false
+		for _, l := range lists {
+			if n < len(l) {
+				out, more = append(out, l[n]), true
+			}
+		}
+	}
+	return inOrder(out)
 }
 
 // candidates lists the CPUs of which the TG takes the first ones on one machine, otherwise the
@@ -158,7 +184,11 @@ func (r *Runner) placeEnd(s *wire.EndSpec) {
 		}
 	}
 	measured = append(measured, generating(s.Role, s.Cell)...)
-	s.Pair = r.pairOf(s.Role)
+	at := index(s.Role)
+	s.Pair = r.pairOf(s.Role, r.Opt.found[at], r.Opt.found[1-at])
+	for n, l := range r.Opt.lanes {
+		s.More[n].Pair = r.pairOf(s.Role, l.found[at], l.found[1-at])
+	}
 	if !r.SUT.SameMachine(r.TG) || slices.Contains(measured, -1) {
 		return
 	}
@@ -167,12 +197,11 @@ func (r *Runner) placeEnd(s *wire.EndSpec) {
 
 // pairOf returns the other end's interface, where that end is on the same machine: its polls are
 // the flow's too, and nobody else's.
-func (r *Runner) pairOf(role stream.Role) *wire.Pair {
+func (r *Runner) pairOf(role stream.Role, own, other port) *wire.Pair {
 	there := r.TG
 	if role == stream.TX {
 		there = r.SUT
 	}
-	own, other := r.Opt.found[index(role)], r.Opt.found[1-index(role)]
 	if !r.SUT.SameMachine(r.TG) || other.index == 0 {
 		return nil
 	}

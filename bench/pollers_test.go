@@ -126,6 +126,9 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 		if p := h.Flows[0].PollerCores; p == nil || *p != metricOf(t, h, measure.MetricBusiestPoller) {
 			t.Errorf("the flow's poller used %v, and is the only one", p)
 		}
+		if by := metricOf(t, h, measure.MetricPolledByThread); by < 90 {
+			t.Errorf("it polled %.1f %% of the packets, and is the only one who does", by)
+		}
 		wall := metricOf(t, h, "cpu_window_s")
 		used, outside := metricOf(t, h, "poller_cores"), metricOf(t, h, "poller_outside_cores")
 		measured := metricOf(t, h, "cpu_busy_cores")
@@ -178,6 +181,13 @@ func TestIntegrationBusyPollingThread(t *testing.T) {
 	h := &rec.SUT
 	if h.CPUPollerCores == nil || *h.CPUPollerCores < .1 || h.CPUIdleCores == nil {
 		t.Fatalf("pollers %v, idle %v, %q", h.CPUPollerCores, h.CPUIdleCores, rec.Warnings)
+	}
+	// It has all packets, and most of its polls found none.
+	thread, empty, spin := metricOf(t, h, measure.MetricPolledByThread), metricOf(t, h, measure.MetricEmptyPolls),
+		metricOf(t, h, measure.MetricSpin)
+	if thread < 90 || empty < 10 || spin <= 0 || spin > *h.CPUPollerCores {
+		t.Errorf("it polled %.1f %% of the packets; %.1f %% of its polls were empty, and it spun for %.3f cores", thread,
+			empty, spin)
 	}
 	t.Logf("busy %.3f, net %.3f, at rest %.3f, the poller's %.3f cores", *h.CPUBusyCores, *h.CPUNetCores(),
 		*h.CPUIdleCores, *h.CPUPollerCores)

@@ -151,6 +151,7 @@ func (r *Runner) spec(c plan.Cell, role stream.Role, addr string, cookie stream.
 func (o Options) end(c plan.Cell, role stream.Role, addr string) wire.EndSpec {
 	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Upper: o.SUTUpper.name(),
 		Flows: unpinned(c.NFlows()), SampleMs: int(o.SampleInterval.Milliseconds())}
+	s.More = o.lanesOf(role, addr)
 	if role == stream.TX {
 		s.Dev, s.Upper = o.TGDev, o.TGUpper.name()
 		return s

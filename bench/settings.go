@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,12 @@ func (e *Experiment) blocksAfterAll(sut, tg *host.Host) {
 	if !e.OrderChosen || e.Spec.TurnLength() == 0 {
 		return
 	}
+	if strings.Contains(e.Spec.SUT.Dev+e.Spec.TG.Dev, ",") {
+		e.Spec.InBlocks()
+		e.OrderLine = "order: blocks, because the counters of one interface are read in turns, and an end has several"
+		e.note(e.OrderLine)
+		return
+	}
 	for _, h := range []*host.Host{sut, tg} {
 		if h.Info.NoTurns {
 			e.Spec.InBlocks()
@@ -69,6 +76,12 @@ func settingsOf(o Options, c plan.Cell) (sut, tg plan.Settings) {
 		}
 		if !w.IsZero() {
 			w.Dev, w.Upper = dev, upper.name()
+			for _, l := range o.lanes {
+				x := plan.Link{Dev: l.devs[index(role)], Upper: l.uppers[index(role)].name()}
+				if x != (plan.Link{Dev: w.Dev, Upper: w.Upper}) && !slices.Contains(w.More, x) {
+					w.More = append(w.More, x)
+				}
+			}
 		}
 		return w
 	}

@@ -20,26 +20,44 @@ import (
 type support struct{ RX, TX []wire.ModeSupport }
 
 // askSupport lets both agents try the modes of cells, on the interfaces that are named.
-func askSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, cells []plan.Cell) (support, error) {
+func askSupport(ctx context.Context, sut, tg *host.Host, sutDevs, tgDevs []string, cells []plan.Cell) (support,
+	error) {
 	var s support
 	for _, ask := range []struct {
 		h    *host.Host
 		role stream.Role
-		dev  string
+		devs []string
 		into *[]wire.ModeSupport
-	}{{sut, stream.RX, sutDev, &s.RX}, {tg, stream.TX, tgDev, &s.TX}} {
+	}{{sut, stream.RX, sutDevs, &s.RX}, {tg, stream.TX, tgDevs, &s.TX}} {
 		var names []string
 		for i := range cells {
 			if n := cells[i].Mode(ask.role); !slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		}
-		if err := ask.h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: ask.dev, Role: ask.role, Names: names},
-			ask.into); err != nil {
-			return s, fmt.Errorf("ask %s for its modes: %w", ask.h.Spec.Name, err)
+		for _, dev := range ask.devs {
+			var here []wire.ModeSupport
+			if err := ask.h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: dev, Role: ask.role, Names: names},
+				&here); err != nil {
+				return s, fmt.Errorf("ask %s for its modes: %w", ask.h.Spec.Name, err)
+			}
+			*ask.into = ofAll(*ask.into, here)
 		}
 	}
 	return s, nil
+}
+
+// ofAll adds what one more interface can: a mode runs on all of them, or not at all.
+func ofAll(all, here []wire.ModeSupport) []wire.ModeSupport {
+	for _, m := range here {
+		switch i := slices.IndexFunc(all, func(x wire.ModeSupport) bool { return x.Name == m.Name }); {
+		case i < 0:
+			all = append(all, m)
+		case all[i].Supported && (!m.Supported || all[i].Doubt == ""):
+			all[i] = m
+		}
+	}
+	return all
 }
 
 // fold leaves of the cells of a mode that cannot run one, without a mode of the other end, so

@@ -156,7 +156,7 @@ func TestOtherNodes(t *testing.T) {
 		r := &Runner{SUT: twoSockets("a"), TG: twoSockets("b"),
 			Opt: Options{SUTDev: "eth0", nodes: [2]*int{x.node, x.node}}}
 		for i := range 2 {
-			r.Opt.lookAround(i, twoSockets("a"), "eth0", all)
+			r.Opt.lookAround(i, twoSockets("a"), []string{"eth0"}, all)
 		}
 		r.Opt.SUTFlows, r.Opt.TGFlows = []place.CPUs{place.NoCPUs}, []place.CPUs{place.NoCPUs}
 		r.Opt.nameCPUs(x.cpus, x.cpus)
@@ -192,7 +192,7 @@ func TestOneFlowOnOtherNodes(t *testing.T) {
 			r.Opt.nodes[0] = new(matrix.AnyNode)
 		}
 		for i := range 2 {
-			r.Opt.lookAround(i, twoSockets("a"), "eth0", all)
+			r.Opt.lookAround(i, twoSockets("a"), []string{"eth0"}, all)
 		}
 		s, g := chooseCPUs(r.Opt.lastFirst(0), r.Opt.candidates(1, false), false)
 		r.Opt.SUTFlows, r.Opt.TGFlows = []place.CPUs{s}, []place.CPUs{g}

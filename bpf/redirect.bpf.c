@@ -16,6 +16,7 @@ static long (*const bpf_redirect_peer)(__u32 ifindex, __u64 flags) = (void *)155
 #define ETH_HLEN 14
 #define IPV6_HLEN 40
 #define MAPPED __builtin_bswap32(0xffff)
+#define VLAN_ID 0xfff
 #define FRAGMENT 0x1fff /* the offset of one that is not the first */
 
 volatile const __u32 nic, primary; /* interfaces, by their indices beside the NIC */
@@ -53,6 +54,8 @@ int to_container(struct __sk_buff *skb)
 	const __u8 *p = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	__u32 tcp = at(p, end, skb->protocol);
 
+	if (skb->vlan_tci & VLAN_ID) /* it is of another network, whose addresses may be the same */
+		return TCX_NEXT;
 	if (!tcp || p + tcp + 4 > end) {
 		bpf_skb_pull_data(skb, ETH_HLEN + IPV6_HLEN + 4);
 		p = (void *)(long)skb->data;

@@ -34,10 +34,7 @@ func OpenRedirection(o RedirectOptions) (*Redirection, error) {
 		return nil, err
 	}
 	r := &Redirection{s}
-	err = r.attach("to_container", func(p *ebpf.Program) (link.Link, error) {
-		return link.AttachTCX(link.TCXOptions{Interface: o.NIC, Program: p, Attach: ebpf.AttachTCXIngress,
-			Anchor: link.Head()})
-	})
+	err = r.attach("to_container", r.toContainer(o.NIC))
 	if err == nil {
 		err = r.attach("from_container", func(p *ebpf.Program) (link.Link, error) {
 			return link.AttachNetkit(link.NetkitOptions{Interface: o.Primary, Program: p, Attach: ebpf.AttachNetkitPeer,
@@ -48,6 +45,14 @@ func OpenRedirection(o RedirectOptions) (*Redirection, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// toContainer attaches a program to what comes by a NIC.
+func (*Redirection) toContainer(nic int) func(*ebpf.Program) (link.Link, error) {
+	return func(p *ebpf.Program) (link.Link, error) {
+		return link.AttachTCX(link.TCXOptions{Interface: nic, Program: p, Attach: ebpf.AttachTCXIngress,
+			Anchor: link.Head()})
+	}
 }
 
 func (r *Redirection) attach(name string, to func(*ebpf.Program) (link.Link, error)) error {

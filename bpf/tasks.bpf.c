@@ -22,6 +22,9 @@ enum { IDLE, OWN, SERVING, PEER, OTHER, UNTOLD, WAKING, CLASSES };
 /* What is on top of him. Of NET_RX the time up to a poll is that of the polled interface. */
 enum { TASK, NET_OWN, NET_OTHER, NET_UNTOLD, SOFT, CONTEXTS };
 
+/* Who polls the flow's interface; same as in machine/counter/napi.go. */
+enum { BY_SOFTIRQ, BY_KSOFTIRQD, BY_APP, BY_THREAD, BY_OTHERS, POLLERS };
+
 #define TASKS 8
 #define DEVS 4
 #define PORTS 4
@@ -48,7 +51,13 @@ struct row {
 	char name[NAME];
 };
 
-/* Same as rawCPU in tasks.go. */
+struct polls {
+	__u64 polls, packets;
+	__u64 empty; /* polls that found no packet */
+	__u64 spin;  /* ns from such a poll to the next, of a task that did not leave the CPU */
+};
+
+/* Same as rawCPU in tasks_uapi.go. */
 struct cpu {
 	__u64 done; /* changes; the reader copies it first, and begun last: the same, if none came between */
 	__u64 first, last; /* CLOCK_MONOTONIC; the sum of ns is last - first */
@@ -68,6 +77,8 @@ struct cpu {
 	__u64 net; /* the interface of others whose packet it is at; 0: there is none */
 	char net_name[NAME];
 	struct row tasks[TASKS], devs[DEVS];
+	struct polls by[POLLERS];
+	__u64 spun; /* when the task that runs found no packet; 0: it did not, or something came between */
 	__u64 begun;
 } __attribute__((aligned(64))); /* each CPU writes its own lines */
 
@@ -331,6 +342,7 @@ __inline void switch_to(struct cpu *s, struct task_struct___tasks *next)
 	class = class_of(next);
 	enter(s, next, class);
 	s->context = TASK;
+	s->spun = 0;
 	count(s->turns, class);
 	finish(s);
 }
@@ -372,6 +384,7 @@ int softirq_began(__u64 *ctx)
 		return 0;
 	start(s);
 	charge(s, now);
+	s->spun = 0;
 	s->context = vector == NET_RX_SOFTIRQ || vector == NET_TX_SOFTIRQ ? NET_UNTOLD : SOFT;
 	count(s->softs, s->class);
 	finish(s);
@@ -397,20 +410,26 @@ int softirq_ended(__u64 *ctx)
 	return 0;
 }
 
+/* is_own tells an interface of this end from that of the other. */
+__inline int is_own(struct net_device *dev)
+{
+	__u32 index = dev->ifindex;
+
+	if (dev->nd_net.net->ns.inum == own_netns)
+		_Pragma("unroll") for (__u32 i = 0; i < PORTS; i++)
+			if (index == own_ifindex[i])
+				return 1;
+	return 0;
+}
+
 /* whose_net tells whose packets an interface's polls bring. A backlog's has no interface. */
 __inline __u32 whose_net(struct net_device *dev)
 {
-	__u32 netns, index;
-
 	if (!dev)
 		return NET_UNTOLD;
-	netns = dev->nd_net.net->ns.inum;
-	index = dev->ifindex;
-	if (netns == own_netns)
-		_Pragma("unroll") for (__u32 i = 0; i < PORTS; i++)
-			if (index == own_ifindex[i])
-				return NET_OWN;
-	if (netns == pair_netns && index == pair_ifindex)
+	if (is_own(dev))
+		return NET_OWN;
+	if (dev->nd_net.net->ns.inum == pair_netns && dev->ifindex == pair_ifindex)
 		return NET_OWN;
 	return others_are_foreign ? NET_OTHER : NET_UNTOLD;
 }
@@ -437,7 +456,44 @@ __inline void serves(struct cpu *s)
 	finish(s);
 }
 
-/* Of busy polling, which is a task's time, there is nothing to tell. */
+/* poller tells who polls. Threads of this process do where they wait and busy-poll, and of another
+ * of the same program that has a ring on this end's queue; kernel threads where NAPI is threaded. */
+__inline __u32 poller(struct cpu *s)
+{
+	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();
+
+	if (s->context != TASK)
+		return *(__u64 *)t->comm == KSOFTIRQ && t->flags & PF_KTHREAD ? BY_KSOFTIRQD : BY_SOFTIRQ;
+	if (t->tgid == own_tgid)
+		return BY_APP;
+	if (t->flags & PF_KTHREAD)
+		return BY_THREAD;
+	return user_class(t) == PEER ? BY_APP : BY_OTHERS;
+}
+
+/* note_poll counts a poll of the flow's interface, which had found @work packets. */
+__inline void note_poll(struct cpu *s, int work)
+{
+	__u64 now = s->context == TASK ? bpf_ktime_get_ns() : 0; /* softirq does not wait for packets */
+	__u32 who = poller(s);
+
+	if (who >= POLLERS)
+		return;
+	start(s);
+	s->by[who].polls++;
+	if (work > 0) {
+		s->by[who].packets += work;
+		s->spun = 0;
+	} else {
+		s->by[who].empty++;
+		if (s->spun && now)
+			s->by[who].spin += now - s->spun;
+		s->spun = now;
+	}
+	finish(s);
+}
+
+/* Of the time of busy polling, which is a task's, there is nothing to tell. */
 SEC("tp_btf/napi_poll")
 int polled(__u64 *ctx)
 {
@@ -447,6 +503,8 @@ int polled(__u64 *ctx)
 
 	if (!s || !s->first || s->context == SOFT)
 		return 0;
+	if (dev && is_own(dev))
+		note_poll(s, ARG(int, 1));
 	if (s->context == TASK) {
 		if (s->class == UNTOLD && whose_net(dev) == NET_OWN)
 			serves(s);

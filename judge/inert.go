@@ -34,7 +34,7 @@ const (
 // not measured is not listed.
 func FindInert(r *results.Record) (out []Inert) {
 	for _, check := range []func(*results.Record) *Inert{inertGRO, inertHWGRO, inertBigTCP,
-		inertTGBigTCP, inertSegmentation, inertBusyPoll, inertFastOpen, inertSet} {
+		inertTGBigTCP, inertSegmentation, inertBusyPoll, inertPoll, inertFastOpen, inertSet} {
 		if i := check(r); i != nil {
 			out = append(out, *i)
 		}
@@ -160,7 +160,7 @@ func inertBusyPoll(r *results.Record) *Inert {
 	sut, tg := r.SUT.Counted(measure.MetricBusyPolled), r.TG.Counted(measure.MetricBusyPolled)
 	where := ""
 	switch both := r.Cell.RoundTrips() && r.Cell.RRRate == 0; {
-	case r.Cell.BusyPollUs == 0 || math.IsNaN(sut) && math.IsNaN(tg) || sut > 0 && tg > 0:
+	case r.Cell.Poll != "" || r.Cell.BusyPollUs == 0 || math.IsNaN(sut) && math.IsNaN(tg) || sut > 0 && tg > 0:
 		return nil
 	case !(sut > 0) && !(tg > 0):
 		where = "at either end"
@@ -172,11 +172,12 @@ func inertBusyPoll(r *results.Record) *Inert {
 		return nil
 	}
 	return &Inert{"busy_poll", fmt.Sprintf("busy_poll %dus had no effect: no packet was taken by polling %s",
-		r.Cell.BusyPollUs, where),
-		"the socket must know a queue to poll: a NIC's, or that of a veth with GRO on and TSO off at its other " +
-			"end (not loopback), where the two ends have a CPU each; on a NIC defer its interrupts: " +
-			"napi_defer_hard_irqs, gro_flush_timeout"}
+		r.Cell.BusyPollUs, where), aQueue + "; on a NIC defer its interrupts: napi_defer_hard_irqs, gro_flush_timeout"}
 }
+
+// aQueue is what it takes to poll.
+const aQueue = "the socket must know a queue to poll: a NIC's, or that of a veth with GRO on and TSO off at its " +
+	"other end (not loopback), where the two ends have a CPU each"
 
 // inertFastOpen: some connections were opened with a request in their first packet.
 func inertFastOpen(r *results.Record) *Inert {
@@ -239,7 +240,7 @@ func notSplit(r *results.Record, value string) *Inert {
 }
 
 // inert: what the cell asks for acted. Else the run is flagged: its figures are right, and say
-// nothing of that option.
+// nothing of that option. A run of which somebody else polled than it says is none of its cell's.
 func inert(g plan.Gates, r *results.Record) {
 	if g.IgnoreInert {
 		return
@@ -247,7 +248,7 @@ func inert(g plan.Gates, r *results.Record) {
 	for _, i := range FindInert(r) {
 		switch {
 		case r.Verdict != results.OK:
-		case g.Asks(plan.ActedGate):
+		case g.Asks(plan.ActedGate), i.Option == "poll":
 			r.Fail(plan.ByOutcome, i.Reason, i.Fix)
 		default:
 			r.Mark(i.Flag(), i.Reason)

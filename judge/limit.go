@@ -62,7 +62,7 @@ func threadFull(h *results.Host) bool {
 	if math.IsNaN(wait) {
 		wait = 0
 	}
-	return run+wait >= fullThread
+	return run+wait-h.Spun() >= fullThread
 }
 
 // heldUpBy returns the share of the window in which the sender's TCP waited for something.

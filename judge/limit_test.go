@@ -32,6 +32,8 @@ func TestFindLimit(t *testing.T) {
 		"both threads, the window closed": {10, 0, figures{run: .98}, figures{run: .99, rwnd: 1.5e6}, plan.ByReceiver},
 		"the receiver's thread":           {10, 0, figures{run: .96}, figures{run: .5, rwnd: 1.5e6}, plan.ByReceiver},
 		"that had to wait for its CPU":    {10, 0, figures{run: .6, wait: .39}, figures{run: .5}, plan.ByReceiver},
+		"the receiver's thread spun": {10, 0, figures{run: 1, measure.MetricAppSpin: .1, "cpu3_busy_cores": 1},
+			figures{run: .5}, ""},
 		"the receiver's softirq": {10, 0, figures{run: .6, "cpu3_busy_cores": .99, "cpu4_busy_cores": .6},
 			figures{run: .5}, plan.ByReceiver},
 		"the sender's softirq": {10, 0, figures{run: .6}, figures{run: .5, "cpu0_busy_cores": 1}, plan.BySender},

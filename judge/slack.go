@@ -20,7 +20,7 @@ func slack(r *results.Record) {
 		results.SlackIdle:   "what received had time left",
 		results.SlackShared: "what received shared its CPU with others"}[s]
 	if used != nil {
-		why += fmt.Sprintf(" (%.2f cores used)", *used)
+		why += fmt.Sprintf(" (%.2f cores used)", *used-r.SUT.Spun())
 	}
 	r.Mark(results.FlagUnsaturated, fmt.Sprintf("1/packets_per_s, %.1f ns, is not what a packet costs: %s: %s",
 		1e9 / *r.SUT.PacketsPerS, s, why))

@@ -28,6 +28,9 @@ func TestSlack(t *testing.T) {
 		warns   string
 	}{
 		"a full CPU": {rx: "udp", busy: new(1.)},
+		"a CPU that is full of polls": {rx: "udp", busy: new(1.), metrics: []measure.Metric{
+			metric(measure.MetricAppSpin, .2)}, want: results.SlackIdle,
+			warns: "idle: what received had time left (0.80 cores used)"},
 		"half of one": {rx: "udp", busy: new(.5), want: results.SlackIdle,
 			warns: "100.0 ns, is not what a packet costs: idle: what received had time left (0.50 cores used)"},
 		"not measured": {rx: "udp"},

@@ -64,6 +64,10 @@ vgem_modules=(drm drm_kms_helper drm_shmem_helper vgem)
 netem='^TestNetemInLab$'
 pktgen='^TestPktgenInLab$'
 
+# This is of windows, and of how much memory they need: with clocks that count instructions nothing
+# that runs beside the lab is in them.
+knee='^TestLabKnee$'
+
 # virtio_net has zero copy for AF_XDP where it maps memory itself.
 behind_iommu='--nic qemu:virtio --qemu=-global --qemu=virtio-net-pci.iommu_platform=on --qemu=-global --qemu=virtio-net-pci.disable-legacy=on'
 
@@ -72,6 +76,9 @@ nodes='^TestNodesInLab$'
 nodes_machine=(--mem 2048 --qemu=-smp --qemu=sockets=2,cores=1,threads=1
 	--qemu=-object --qemu=memory-backend-ram,id=m0,size=1G --qemu=-numa --qemu=node,nodeid=0,cpus=0,memdev=m0
 	--qemu=-object --qemu=memory-backend-ram,id=m1,size=1G --qemu=-numa --qemu=node,nodeid=1,cpus=1,memdev=m1)
+
+# This wants two pairs of soft NICs.
+two_ports='^TestTwoPortsInLab$'
 
 # This wants CPUs of its own for each of two flows, thread and softirq, and for their senders.
 flow_layouts='^TestFlowLayoutsInLab$'
@@ -85,7 +92,7 @@ pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest. Two are about each
 # percent of CPU time, of which an emulated CPU loses much while others have the machine.
-not_in_lab='^TestLabQEMU|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$'
+not_in_lab='^TestLabQEMU|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabKnee$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -253,10 +260,13 @@ lab() {
 	own_machine "$pollers" '--load veth' ./bench || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 	for mode in devmem zcrx; do
+		own_machine "$two_ports" '--softnic pairs=2' ./zc/$mode || status=1
 		own_machine "$vgem" "$(printf -- '--load %s ' "${vgem_modules[@]}")" ./zc/$mode || status=1
 		own_machine "$vgem" "--kernel trixie-backports $(printf -- '--load %s ' "${vgem_modules[@]}")" ./zc/$mode |
 			sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 on trixie-backports"/' || status=1
 	done
+	own_machine "$knee" "--count-time --kernel $(as sid)" ./zc/zcrx || status=1
+	own_machine "$knee" "--count-time --kernel $(as trixie-backports)" ./zc/devmem || status=1
 	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1
 	own_machine '^TestLabXDPGeneric$' '' ./packet/xdp || status=1
 	own_machine '^TestLabQEMUXDP$' "$behind_iommu" ./packet/xdp || status=1

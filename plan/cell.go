@@ -55,6 +55,9 @@ type Cell struct {
 	// tried
 	LossFree bool  `json:"pace_loss_free,omitempty"`
 	Both     *bool `json:"both,omitempty"` // each end sends and receives at once
+	// Then is what the receiving application does with the payload: [ThenForward], [ThenSplice];
+	// "": nothing.
+	Then string `json:"then,omitempty"`
 
 	// Objects of a flow: how long each is, how often one is due, and how many flows' are due at the
 	// same moment, 0: all flows'. See [Cell.PaceRate].
@@ -67,6 +70,8 @@ type Cell struct {
 	// found; see [Cell.Polls]. BusyPollUs is how long sockets and rings do.
 	Poll       string `json:"poll,omitempty"`
 	BusyPollUs int    `json:"busy_poll_us,omitempty"`
+	// TLS is who encrypts the payload, as package records has it; "": nobody.
+	TLS string `json:"tls,omitempty"`
 
 	// Of round trips: the sizes of a request and its answer, 0: [stream.DefaultTrip]; how many
 	// requests of a flow may be without one, 0: one; and how many of all flows are to begin per
@@ -202,6 +207,18 @@ func (c *Cell) ByPort() bool { return c.Steer == SteerPort }
 
 // BothWays reports whether each end sends and receives at once.
 func (c *Cell) BothWays() bool { return c.Both != nil && *c.Both }
+
+// What the receiving application may do with the payload.
+const (
+	ThenForward = "forward" // pass it on, back to the TG
+	ThenSplice  = "splice"  // likewise, by splice(2)
+)
+
+// thens are the words of the option.
+var thens = []string{"none", ThenForward, ThenSplice}
+
+// PassesOn reports whether the receiving application passes the payload on.
+func (c *Cell) PassesOn() bool { return c.Then == ThenForward || c.Then == ThenSplice }
 
 // RoundTrips reports whether the cell's sender sends requests and waits for answers.
 func (c *Cell) RoundTrips() bool {

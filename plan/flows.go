@@ -70,3 +70,6 @@ func (c *Cell) takesQueues() bool {
 	m, err := modes.Find(stream.RX, c.RX)
 	return err == nil && m.TakesQueue()
 }
+
+// Dealt computes how many of all things, which are dealt in turn, come to place of so many.
+func Dealt(all, place, of int) int { return (all - place + of - 1) / of }

@@ -34,10 +34,12 @@ var choices = map[string][2]string{
 	"hugepages": {"512", "-4"}, "governor": {"performance", "../x"}, "max_idle_us": {"0", "-1"},
 	"stop_irqbalance": {"true", "yes"}, "flows": {"4", "0"}, "busy_poll": {"50us", "1s"}, "poll": {"busy", "spin"}, "request": {"128", "0"},
 	"response": {"1K", "2M"}, "in_flight": {"16", "0"}, "fastopen": {"on", "maybe"},
-	"object": {"2M", "0"}, "both": {"on", "maybe"}, "every": {"5ms", "2s"}, "fan_in": {"8", "0"},
+	"object": {"2M", "0"}, "both": {"on", "maybe"}, "then": {"forward", "drop"}, "every": {"5ms", "2s"},
+	"fan_in":  {"8", "0"},
 	"rr_rate": {"10000", "0"}, "rr_timeout": {"50ms", "11s"},
 	"queue_rings": {"2", "65"}, "rings_in": {"processes", "fibres"}, "area_start": {"4M", "-1"},
 	"path": {"tg:eth0,netns:r/br0,sut:eth0", "tg:eth0"}, "queues": {"2", "-1"},
+	"tls":  {"ktls", "ssl"},
 	"turn": {"240ms", "5ms"}, "steer": {"port", "rss"},
 }
 

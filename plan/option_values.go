@@ -270,6 +270,16 @@ func noneOr(at func(*Cell) *string, parse func(string) (string, error), none str
 	}
 }
 
+func parseThen(s string) (string, error) {
+	switch {
+	case s == "none":
+		return "", nil
+	case slices.Contains(thens, s):
+		return s, nil
+	}
+	return "", fmt.Errorf("%q is not one of %s", s, strings.Join(thens, ", "))
+}
+
 func parseControl(s string) (string, error) {
 	switch s {
 	case "none":
@@ -278,6 +288,16 @@ func parseControl(s string) (string, error) {
 		return s, nil
 	}
 	return "", fmt.Errorf("%q is neither none nor %s", s, WrongQueue)
+}
+
+func parseTLS(s string) (string, error) {
+	if s == "none" {
+		return "", nil
+	}
+	if !slices.Contains(tlsWays, s) {
+		return "", fmt.Errorf("%q is not one of %s", s, strings.Join(tlsWays, ", "))
+	}
+	return s, nil
 }
 
 func parseSteer(s string) (string, error) {

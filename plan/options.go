@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/ifpath"
@@ -153,6 +154,12 @@ var Options = []Option{
 		Help: "each end sends and receives at once, by the two modes of the cell; " +
 			"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips),
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.Both })},
+	{Name: "then", Type: "string",
+		Help: "what the receiving application does with the payload: none; forward, pass it " +
+			"on to the TG, which verifies it; splice, likewise by splice(2) (docs/then.md)", Kind: OfPath,
+		concerns: byTCP,
+		besides:  has(stream.RoundTrips), Default: "none", Takes: strings.Join(thens, ", "), Words: thens,
+		value: noneOr(func(c *Cell) *string { return &c.Then }, parseThen, "none")},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",
 		Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
 		Kind: OfPath, concerns: has(stream.UsesRing),
@@ -173,6 +180,11 @@ var Options = []Option{
 		"io_uring from Linux 6.9 (default: the host's net.core.busy_read)",
 		Kind: OfPath, concerns: bySocket, Takes: "a duration of whole microseconds, at most 100ms",
 		value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
+	{Name: "tls", Type: "string", Help: "who encrypts the payload at both ends, AES-GCM 128: none; ktls: the kernel " +
+		"(TLS 1.3); ktls-hw: the NIC; user: the application (docs/tls.md)",
+		Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips), Default: "none", Sets: tlsFeatures,
+		Takes: "none, ktls, ktls-hw or user", Words: tlsWays,
+		value: noneOr(func(c *Cell) *string { return &c.TLS }, parseTLS, "none")},
 	{Name: "request", Since: 3, Column: "request_bytes", Type: "bytes",
 		Help: "bytes of a request (default: 1; for datagrams 18, the minimum)", Kind: OfPath, Role: stream.TX,
 		concerns: has(stream.RoundTrips),
@@ -392,6 +404,8 @@ var (
 	layouts     = []string{"1cpu", "2cpu"}
 	touches     = []string{"none", "read", "verify"}
 	ringsIn     = []string{RingsThreads, RingsProcesses}
+	tlsWays     = []string{"none", string(records.Kernel), string(records.Device), string(records.User)}
+	tlsFeatures = []string{"feature tls-hw-rx-offload", "feature tls-hw-tx-offload"} // of the receiver, of the sender
 	packetSizes = []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"}
 )
 

@@ -67,6 +67,8 @@ var rules = []rule{
 		}
 		return c.TakesVisits(m)
 	}},
+	{Name: "then", Looks: "what the application can do with the payload", mode: thenFits},
+	{Name: "encryption", Looks: "who encrypts, and by which calls payload is moved", mode: encryptionFits},
 	{Name: "memory", Looks: "the kind of the area", mode: areaFits},
 	{Name: "engine", Looks: "the io_uring engines that are built in", mode: engineBuiltIn},
 	{Name: "send mode", Looks: "the list of modes", run: exists(stream.TX)},

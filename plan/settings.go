@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
@@ -20,6 +21,7 @@ import (
 type Settings struct {
 	Dev    string    `json:"dev,omitempty"`   // the interface whose queues the flow uses
 	Upper  string    `json:"upper,omitempty"` // the one with address and route, where that is another
+	More   []Link    `json:"more,omitempty"`  // interfaces beside those, for the same settings
 	Values []Setting `json:"values,omitempty"`
 	// Inside is the path of the network namespace of a container, whose sysctls are set in place of
 	// the agent's own; "": there is none.
@@ -27,6 +29,13 @@ type Settings struct {
 	// OnlyNamespace leaves out what belongs to the machine: the other end, on the
 	// same one, sets it.
 	OnlyNamespace bool `json:"only_namespace,omitempty"`
+}
+
+// Link is an interface whose queues flows use, and that with address and route, where that is
+// another.
+type Link struct {
+	Dev   string `json:"dev"`
+	Upper string `json:"upper,omitempty"`
 }
 
 // Setting is one setting by name: one of nic.Device.Setting or tune.FS.Setting, or one of
@@ -99,7 +108,8 @@ func SettingsOf(role stream.Role, c Cell, sysctls map[string]string) Settings {
 			continue
 		}
 		for _, name := range o.Sets {
-			if x := (Setting{name, settingValue(name, v)}); x.Value == "" {
+			if x := (Setting{name, settingValue(name, v)}); x.Value == "" || name == tlsFeatures[1] && role == stream.RX &&
+				!c.BothWays() || name == tlsFeatures[0] && role == stream.TX && !c.BothWays() {
 			} else if x.OfHost() {
 				host = append(host, x)
 			} else {
@@ -128,6 +138,10 @@ func settingValue(name, v string) string {
 		return "3" // clients may send by it (1), and servers take it (2)
 	case name == fastOpen:
 		return ""
+	case slices.Contains(tlsFeatures, name) && v == string(records.Device):
+		return "on"
+	case slices.Contains(tlsFeatures, name):
+		return ""
 	case name == IRQBalance && v == "true":
 		return tune.Stopped
 	case name == IRQBalance:
@@ -145,8 +159,13 @@ func (s Settings) IsZero() bool { return len(s.Values) == 0 }
 
 // Equal reports whether both want the same.
 func (s Settings) Equal(t Settings) bool {
-	return s.Dev == t.Dev && s.Upper == t.Upper && s.Inside == t.Inside && s.OnlyNamespace == t.OnlyNamespace &&
-		slices.Equal(s.Values, t.Values)
+	return s.same(t) && slices.Equal(s.Values, t.Values)
+}
+
+// same reports whether both are of the same interfaces and namespace.
+func (s Settings) same(t Settings) bool {
+	return s.Dev == t.Dev && s.Upper == t.Upper && slices.Equal(s.More, t.More) && s.Inside == t.Inside &&
+		s.OnlyNamespace == t.OnlyNamespace
 }
 
 // Wanted returns the values without those that the other end sets.
@@ -172,11 +191,25 @@ func (s Settings) Shared() []Setting {
 
 // Common returns the settings that both want.
 func (s Settings) Common(t Settings) Settings {
-	if s.Dev != t.Dev || s.Upper != t.Upper || s.Inside != t.Inside || s.OnlyNamespace != t.OnlyNamespace {
+	if !s.same(t) {
 		return Settings{}
 	}
 	s.Values = slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return !slices.Contains(t.Values, x) })
 	return s
+}
+
+// Each lists the settings by interface: those of the first with the host's, then what each other
+// one is to have.
+func (s Settings) Each() []Settings {
+	all := []Settings{s}
+	all[0].More = nil
+	for _, l := range s.More {
+		own := s
+		own.Dev, own.Upper, own.More = l.Dev, l.Upper, nil
+		own.Values = slices.DeleteFunc(slices.Clone(s.Values), Setting.OfHost)
+		all = append(all, own)
+	}
+	return all
 }
 
 // Check refuses what no host could have.

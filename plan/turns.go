@@ -84,7 +84,7 @@ func (c *Cell) turnGroup() string {
 		if o.Name == headerSplit {
 			continue
 		}
-		if v := o.Raw(c); v != "" && o.ofGroup() {
+		if v := o.Raw(c); v != "" && o.ofGroup() && !o.setsNothing(v) {
 			all = append(all, o.Name+"="+v)
 		}
 	}
@@ -92,6 +92,11 @@ func (c *Cell) turnGroup() string {
 		all = append(all, fmt.Sprintf("threads=%d", n))
 	}
 	return strings.Join(all, " ")
+}
+
+// setsNothing reports whether an option that may set something on hosts sets nothing with a value.
+func (o *Option) setsNothing(v string) bool {
+	return o.Name == "tls" && settingValue(o.Sets[0], v) == ""
 }
 
 // ofGroup reports whether cells that can take turns have the same value of an option.
@@ -193,6 +198,8 @@ func (c *Cell) CheckTurns() error {
 	switch {
 	case c.BothWays():
 		return no("both", "the other way would go on in the turns of others")
+	case c.Then != "":
+		return no("then", "what is passed on would arrive in the turns of others")
 	case c.EveryUs > 0:
 		return no("object", "an object would wait for the cell's next turn")
 	case c.Path != "":

@@ -4,7 +4,8 @@ package results
 
 import "fmt"
 
-// Way is what a host sent, or received, the other way: from the SUT to the TG.
+// Way is what a host sent, or received, from the SUT to the TG: the other way, or what the SUT
+// passed on.
 type Way struct {
 	Bytes          uint64  `json:"bytes"` // in the steady window
 	ThroughputGbps float64 `json:"throughput_gbps"`
@@ -16,7 +17,7 @@ type Way struct {
 // Check refuses what no host sends; nil sends nothing.
 func (w *Way) Check() error {
 	if w != nil && !(w.ThroughputGbps >= 0 && w.ThroughputGbps <= mostFlowGbps) {
-		return fmt.Errorf("the other way: %g Gbit/s", w.ThroughputGbps)
+		return fmt.Errorf("from the SUT to the TG: %g Gbit/s", w.ThroughputGbps)
 	}
 	return nil
 }
@@ -37,54 +38,44 @@ func (h *Host) bothBytes() *uint64 {
 	return new(*h.Bytes + h.Back.Bytes)
 }
 
-// way returns the other way, which it makes where there is none.
-func (r *row) way() *Way {
-	if r.host.Back == nil {
-		r.host.Back = &Way{}
+// wayColumns lists the columns of what is in at, after that of the option.
+func wayColumns(option, prefix string, at func(*Host) **Way) []column {
+	get := func(r *row, show func(*Way) string) string {
+		if w := *at(r.host); w != nil {
+			return show(w)
+		}
+		return ""
 	}
-	return r.host.Back
-}
-
-// backColumns lists the columns of the other way.
-func backColumns() []column {
-	count := func(name string, at func(*Way) **uint64) column {
-		return optional(column{name,
-			func(r *row) string {
-				if r.host.Back == nil {
-					return ""
-				}
-				return formatCount(*at(r.host.Back))
-			},
-			func(r *row, s string) error { return parseCount(s, at(r.way())) }})
+	way := func(r *row) *Way {
+		w := at(r.host)
+		if *w == nil {
+			*w = &Way{}
+		}
+		return *w
 	}
-	return []column{chosen("both"),
-		optional(column{"back_throughput_gbps",
-			func(r *row) string {
-				if r.host.Back == nil {
-					return ""
-				}
-				return formatFloat(&r.host.Back.ThroughputGbps)
-			},
+	count := func(name string, of func(*Way) **uint64) column {
+		return optional(column{prefix + name,
+			func(r *row) string { return get(r, func(w *Way) string { return formatCount(*of(w)) }) },
+			func(r *row, s string) error { return parseCount(s, of(way(r))) }})
+	}
+	return []column{chosen(option),
+		optional(column{prefix + "throughput_gbps",
+			func(r *row) string { return get(r, func(w *Way) string { return formatFloat(&w.ThroughputGbps) }) },
 			func(r *row, s string) (err error) {
-				r.way().ThroughputGbps, err = parseFloat(s)
+				way(r).ThroughputGbps, err = parseFloat(s)
 				return err
 			}}),
-		optional(column{"back_bytes",
-			func(r *row) string {
-				if r.host.Back == nil {
-					return ""
-				}
-				return formatCount(&r.host.Back.Bytes)
-			},
+		optional(column{prefix + "bytes",
+			func(r *row) string { return get(r, func(w *Way) string { return formatCount(&w.Bytes) }) },
 			func(r *row, s string) error {
 				var n *uint64
 				err := parseCount(s, &n)
 				if n != nil {
-					r.way().Bytes = *n
+					way(r).Bytes = *n
 				}
 				return err
 			}}),
-		count("back_zero_copy_bytes", func(w *Way) **uint64 { return &w.ZeroCopyBytes }),
-		count("back_copied_bytes", func(w *Way) **uint64 { return &w.CopiedBytes }),
-		count("back_mismatches", func(w *Way) **uint64 { return &w.Mismatches })}
+		count("zero_copy_bytes", func(w *Way) **uint64 { return &w.ZeroCopyBytes }),
+		count("copied_bytes", func(w *Way) **uint64 { return &w.CopiedBytes }),
+		count("mismatches", func(w *Way) **uint64 { return &w.Mismatches })}
 }

@@ -230,8 +230,29 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"back_bytes", "bytes", "likewise"},
 	columnDoc{"back_zero_copy_bytes back_copied_bytes back_mismatches", "bytes", "of these, as zero_copy_bytes, " +
 		"copied_bytes and mismatches are of the first way; of the host that received them, the TG"},
+	columnDoc{"then", "", "requested: what the receiving application did with the payload; empty = nothing"},
+	columnDoc{"then_throughput_gbps", "Gbit/s",
+		"payload that was passed on, in the same window: of the SUT as sent, of " +
+			"the TG as received. CPU time and power of the SUT are of the whole chain; roi_*, ns_per_kb and " +
+			"joule_per_gb " +
+			"are of the payload that came, which is counted once"},
+	columnDoc{"then_bytes", "bytes", "likewise"},
+	columnDoc{"then_zero_copy_bytes then_copied_bytes", "bytes",
+		"SUT: of these, sent without a copy and copied, by the " +
+			"kernel's word, which comes when it lets go of them; with copied_bytes, what the chain copied. Empty by " +
+			"splice, where nobody tells"},
+	columnDoc{"then_mismatches", "bytes", "TG: of these, that differ from what the TG had sent"},
 	columnDoc{"poll", "", "requested: who takes packets from the queues (docs/polling.md): busy, suspend, threaded or " +
 		"threaded-busy; empty = irq: softirq, as found, unless busy_poll_us is there"},
+	columnDoc{"interrupts_per_s", "1/s", "of all the interface's queues; empty = nobody counts them"},
+	columnDoc{"polled_by_app_pct polled_by_thread_pct polled_by_softirq_pct", "%", "of the packets that polls of " +
+		"the interface brought: by zcbench's own threads, which busy-poll; by kernel threads of threaded NAPI; by " +
+		"softirq, ksoftirqd's among them. Without eBPF only the first is known, by BusyPollRxPackets"},
+	columnDoc{"empty_polls_pct", "%", "of polls by those two sorts of threads: they brought no packet"},
+	columnDoc{"spin_cores", "cores", "CPU time from such a poll to the next: spent on waiting; cpu_busy_cores has it"},
+	columnDoc{"asleep_pct", "%", "of the window, in which the threads that move the flows neither ran nor waited " +
+		"for a CPU"},
+	columnDoc{"tls", "", "requested: who encrypted the payload: ktls, ktls-hw or user; empty = nobody (docs/tls.md)"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

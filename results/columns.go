@@ -174,7 +174,9 @@ var columns = withOptions(slices.Concat([]column{
 		countCol("objects", func(r *row) **uint64 { return &r.host.Objects }),
 		countCol("objects_late", func(r *row) **uint64 { return &r.host.ObjectsLate }),
 		chosen("queue_rings"), chosen("rings_in"), chosen("area_start_bytes"),
-		chosen("lease_queue")}, backColumns(), []column{chosen("poll")}))
+		chosen("lease_queue")}, wayColumns("both", "back_", func(h *Host) **Way { return &h.Back }),
+	wayColumns("then", "then_", func(h *Host) **Way { return &h.Then }),
+	[]column{chosen("poll")}, polledColumns(), []column{chosen("tls")}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

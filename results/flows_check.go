@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // Bounds of what one flow has to say. A thread is never on two CPUs, and no wait is longer than
@@ -19,6 +20,7 @@ const (
 	mostShare    = 10
 	mostCPUTime  = 1e7 // seconds
 	mostFlowGbps = 1e6
+	mostDevName  = 45
 	mostSoftirqs = 10 // CPUs, each with a tenth of the flow's softirq
 )
 
@@ -31,6 +33,9 @@ func (f *Flow) Check() error {
 		if x.n != nil && (*x.n < 0 || *x.n >= mostNumber) {
 			return fmt.Errorf("%s: %d", x.what, *x.n)
 		}
+	}
+	if len(f.Dev) > mostDevName || plaintext.Line(f.Dev) != f.Dev {
+		return fmt.Errorf("dev: %.60q", f.Dev)
 	}
 	if len(f.SoftirqCPUs) > mostSoftirqs {
 		return fmt.Errorf("softirq_cpus: %d of them", len(f.SoftirqCPUs))

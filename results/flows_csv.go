@@ -74,6 +74,8 @@ var flowColumns = []flowColumn{
 		func(r *flowRow) string { return formatFloat(r.flow.TCPBusy) }},
 	{"app_limited", "", "of a sender: whether the application had given TCP too little to send when the window ended",
 		func(r *flowRow) string { return formatBool(r.flow.AppLimited) }},
+	{"dev", "", "interface that it came or left by, where the end has several; its socket is bound to that one",
+		func(r *flowRow) string { return CSVText(r.flow.Dev) }},
 }
 
 // WriteFlows writes flows.csv: a header and a row for every flow of every run and host, also

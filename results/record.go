@@ -146,6 +146,9 @@ type Host struct {
 	// the TG received.
 	Back *Way `json:"back,omitempty"`
 
+	// Then is what the SUT passed on, and what of it came back to the TG (then).
+	Then *Way `json:"then,omitempty"`
+
 	// Of objects (docs/packets.md): those that became whole in the window, and of them those that
 	// were not when the next of their flow was due. Delivery has their times.
 	Objects     *uint64 `json:"objects,omitempty"`
@@ -177,6 +180,7 @@ type Flow struct {
 	CPU            *int     `json:"cpu,omitempty"`         // of the thread that moved it; nil: not pinned
 	SoftirqCPU     *int     `json:"softirq_cpu,omitempty"` // that the flow's softirq ran on; nil: not known
 	Queue          *int     `json:"queue,omitempty"`       // RX queue that it was to come by
+	Dev            string   `json:"dev,omitempty"`         // interface, where the end has several
 	Landed         *int     `json:"landed,omitempty"`      // RX queue that it came by, where the driver reports it
 	Bytes          *uint64  `json:"bytes,omitempty"`
 	ThroughputGbps *float64 `json:"throughput_gbps,omitempty"`

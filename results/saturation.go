@@ -38,6 +38,8 @@ func (r *Record) Slack() Slack {
 		return SlackSender
 	case r.Limit == plan.ByOneCPU:
 		return SlackShared
+	case used != nil && r.SUT.Spun() > 1-Saturated:
+		return SlackIdle
 	case used == nil || *used >= Saturated:
 		return ""
 	case busy != nil && *busy >= Saturated:

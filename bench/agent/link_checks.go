@@ -5,6 +5,7 @@ package agent
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -21,13 +22,21 @@ type linkChecks struct {
 
 // look finds out what the next run's record is to say, before it begins.
 func (a *agent) look(s wire.EndSpec) {
-	dev := cmp.Or(s.Upper, s.Dev)
+	var devs []string
+	for n := range s.NPorts() {
+		p := s.PortOf(n)
+		devs = append(devs, cmp.Or(p.Upper, p.Dev))
+	}
+	devs = slices.Compact(devs)
+	dev := strings.Join(devs, ",")
 	if dev == a.links.dev {
 		return
 	}
 	a.links = linkChecks{dev: dev}
 	if stack, err := rtnl.ReadStack(); err == nil && dev != "" {
-		a.links.checks = doctor.OfInterface(stack, dev)
+		for _, dev := range devs {
+			a.links.checks = append(a.links.checks, doctor.OfInterface(stack, dev)...)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (a *agent) beginRest(req wire.Request) (any, error) {
 		return nil, err
 	}
 	a.endRest()
-	pollers, err := endpoint.FindNAPIThreads(p.Dev)
+	pollers, err := endpoint.FindNAPIThreads(p.Devs...)
 	if err != nil {
 		a.resting.why = fault.Reason(err)
 	}

@@ -65,7 +65,12 @@ func (a *agent) set(req wire.Request) (any, error) {
 func (a *agent) guardSettings(s plan.Settings) error {
 	for _, x := range s.Wanted() {
 		if !x.OfHost() {
-			return a.guard(s.Dev)
+			for _, on := range s.Each() {
+				if err := a.guard(on.Dev); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 	}
 	return nil
@@ -79,7 +84,15 @@ func (l *leased) become(s plan.Settings) error {
 		return err
 	}
 	l.ofLink = slices.ContainsFunc(s.Wanted(), func(x plan.Setting) bool { return !x.OfHost() })
-	wants, err := l.wants(s)
+	var wants []lease.Want
+	var err error
+	for _, on := range s.Each() {
+		var own []lease.Want
+		if own, err = l.wants(on); err != nil {
+			break
+		}
+		wants = append(wants, own...)
+	}
 	if err == nil {
 		err = l.lease.Become(wants...)
 	}

@@ -41,6 +41,11 @@ func (a *agent) guardEnd(s wire.EndSpec) error {
 	if dev == "" && a.ways != nil && !a.shared {
 		dev = devOf(s)
 	}
+	for _, p := range s.More {
+		if err := a.guard(p.Dev); err != nil {
+			return err
+		}
+	}
 	return a.guard(dev)
 }
 

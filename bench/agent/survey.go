@@ -15,7 +15,7 @@ func (a *agent) survey(req wire.Request) (any, error) {
 	if err := req.Decode(&p); err != nil {
 		return nil, err
 	}
-	devs := survey.Devs{Port: p.Dev, Upper: p.Upper}
+	devs := survey.Devs{Port: p.Dev, Upper: p.Upper, More: p.More}
 	if p.Live {
 		return surveyed(survey.Live(survey.FS{}, devs)), nil
 	}

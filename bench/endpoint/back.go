@@ -86,10 +86,16 @@ func sourceTo(addr string) (string, error) {
 
 // openBack opens the other way, if one is asked for.
 func (e *End) openBack(s wire.EndSpec) error {
-	if !s.Cell.BothWays() {
+	var spec wire.EndSpec
+	var err error
+	switch c := &s.Cell; {
+	case c.BothWays():
+		spec, err = backSpec(s, e.opts.NIC.Dev)
+	case c.PassesOn() && s.Role == stream.TX:
+		spec, err = sinkSpec(s, e.opts.NIC.Dev)
+	default:
 		return nil
 	}
-	spec, err := backSpec(s, e.opts.NIC.Dev)
 	if err != nil {
 		return err
 	}
@@ -110,7 +116,10 @@ func (e *End) openBack(s wire.EndSpec) error {
 
 // otherWay names the other way for people.
 func (e *End) otherWay() string {
-	if e.spec.Role == stream.RX {
+	switch {
+	case e.spec.Cell.PassesOn():
+		return "what was passed on, as the TG receives it"
+	case e.spec.Role == stream.RX:
 		return "the other way, from the SUT to the TG"
 	}
 	return "the other way, as the TG receives it"
@@ -131,8 +140,13 @@ func (e *End) backPort() uint16 {
 // meetBack tells the other way of a receiver where to go.
 func (e *End) meetBack(a arrival) error {
 	switch port := a.hello.Back; {
+	case e.spec.Cell.PassesOn() && port == 0:
+		return errors.New(
+			"one end passes payload on, and the other does not wait for it: give both ends the same --then")
+	case e.spec.Cell.PassesOn():
 	case (port != 0) != (e.back != nil):
-		return errors.New("one end sends and receives at once, and the other does not: give both ends the same --both")
+		return errors.New(
+			"one end sends and receives at once, and the other does not: give both ends the same --both and --then")
 	case port != 0:
 		e.back.goesTo.set(net.JoinHostPort(a.conn.Remote.Addr().Unmap().String(), strconv.Itoa(int(port))))
 	}
@@ -158,10 +172,17 @@ func (e *End) runBoth(ctx context.Context, sch wire.Schedule) wire.EndResult {
 // withBack adds the other way to an end's result.
 func (e *End) withBack(res, back wire.EndResult) wire.EndResult {
 	if h := &back.Host; h.Bytes != nil {
-		res.Host.Back = &results.Way{Bytes: *h.Bytes, ThroughputGbps: *h.ThroughputGbps, ZeroCopyBytes: h.ZeroCopyBytes,
+		way := &results.Way{Bytes: *h.Bytes, ThroughputGbps: *h.ThroughputGbps, ZeroCopyBytes: h.ZeroCopyBytes,
 			CopiedBytes: h.CopiedBytes, Mismatches: h.Mismatches}
+		if e.spec.Cell.PassesOn() {
+			res.Host.Then = way
+		} else {
+			res.Host.Back = way
+		}
 	}
-	res.BackBytes, res.BackNs = back.Total.Bytes, back.FlowNs
+	if !e.spec.Cell.PassesOn() {
+		res.BackBytes, res.BackNs = back.Total.Bytes, back.FlowNs
+	}
 	res.Strangers += back.Strangers
 	for _, w := range back.Warnings {
 		res.Warnings = append(res.Warnings, e.otherWay()+": "+w)

@@ -34,8 +34,17 @@ func check(s wire.EndSpec, p stream.Mode) error {
 	if err := s.Inside.Check(&s); err != nil {
 		return err
 	}
-	if err := checkAddr(s); err != nil {
-		return fmt.Errorf("address %q: %w; want ADDR:PORT, with IPv6 in brackets", s.Addr, err)
+	if err := s.CheckPorts(); err != nil {
+		return err
+	}
+	if s.More != nil && p.Kind != stream.Stream {
+		return fmt.Errorf("%s has one interface", p.Name)
+	}
+	for n := range s.NPorts() {
+		s := s.On(s.PortOf(n))
+		if err := checkAddr(s); err != nil {
+			return fmt.Errorf("address %q: %w; want ADDR:PORT, with IPv6 in brackets", s.Addr, err)
+		}
 	}
 	return nil
 }

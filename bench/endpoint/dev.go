@@ -3,13 +3,16 @@
 package endpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -46,6 +49,53 @@ func flowDev(p stream.Mode, s wire.EndSpec) (string, error) {
 		return "", err
 	}
 	return portOf(p, dev)
+}
+
+// portDevs finds the interface of each of an end's ports, of which first is the first one's.
+func portDevs(p stream.Mode, s wire.EndSpec, first string) (devs []string, err error) {
+	devs = []string{first}
+	for _, x := range s.More {
+		dev, err := flowDev(p, s.On(x))
+		if err != nil {
+			return nil, err
+		}
+		devs = append(devs, dev)
+	}
+	return devs, nil
+}
+
+// nicDevs lists the interfaces whose queues the flows use, each once; none: they are not known.
+func (e *End) nicDevs() (devs []string) {
+	for _, f := range e.flows {
+		if dev := f.opts.NIC.Dev; dev != "" && !slices.Contains(devs, dev) {
+			devs = append(devs, dev)
+		}
+	}
+	return devs
+}
+
+// bindFlows binds the flows of several interfaces to them: each comes and goes by its own alone,
+// whatever routes and neighbours say, or not at all.
+func (e *End) bindFlows() error {
+	if e.spec.NPorts() == 1 {
+		return nil
+	}
+	for _, f := range e.flows {
+		if err := bindTo(f.port, &f.opts.Socket); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bindTo(p wire.Port, o *sock.Options) error {
+	name := cmp.Or(p.Upper, p.Dev)
+	l, err := rtnl.LinkNamed(name)
+	if err != nil {
+		return &UsageError{fmt.Errorf("find interface %s: %w", name, err)}
+	}
+	o.Interface = l.Index
+	return nil
 }
 
 // portOf finds the port with the queues where dev stands on others. A sender's route must leave by

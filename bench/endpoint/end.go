@@ -28,11 +28,12 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 // End is one end of a run's flows, ready to run once.
 type End struct {
-	spec  wire.EndSpec
-	path  stream.Mode
-	opts  stream.Options
-	place *place.Placement // nil: the softirq is left as found
-	polls *place.Placement // nil: who polls is left as found
+	spec wire.EndSpec
+	path stream.Mode
+	opts stream.Options
+	// places are where the softirq of each interface was put; empty: they are left as found
+	places map[string]*place.Placement
+	polls  []*place.Placement // of each interface; none: who polls is left as found
 	// context has the queues of all flows that one rule for the port sends there; nil: each has a
 	// rule, or none
 	context      portRule
@@ -108,7 +109,7 @@ func openWay(s wire.EndSpec, light bool) (*End, error) {
 			fmt.Errorf("pace %s is a search of zcbench's (run, matrix, loss-free): ask for a rate, such as 10M",
 				plan.PaceLossFree)}
 	}
-	if err := path.Support(""); err != nil {
+	if err := errors.Join(path.Support(""), kernelEncrypts(o)); err != nil {
 		return nil, err
 	}
 	of := path
@@ -123,13 +124,17 @@ func openWay(s wire.EndSpec, light bool) (*End, error) {
 			return nil, err
 		}
 	}
-	if s.Flows, o.NIC.Beside, err = withQueues(path, s, o.NIC.Dev); err != nil {
+	devs, err := portDevs(of, s, o.NIC.Dev)
+	if err != nil {
+		return nil, err
+	}
+	if s.Flows, o.NIC.Beside, err = withQueues(path, s, devs); err != nil {
 		return nil, err
 	}
 	if s.Role == stream.RX && s.Cell.ByPort() {
 		o.NIC.ByPort = new(stream.Shared)
 	}
-	e := newEnd(s, path, o)
+	e := newEnd(s, path, o, devs...)
 	e.light = light
 	if err := e.open(); err != nil {
 		return nil, e.giveUp(err)
@@ -155,9 +160,10 @@ func floods(p stream.Mode, o stream.Options) string {
 	return ""
 }
 
-// newEnd makes an end without opening anything.
-func newEnd(s wire.EndSpec, path stream.Mode, o stream.Options) *End {
-	e := &End{spec: s, path: path, opts: o, transport: modes.Transports[path.Kind], flows: flowsOf(s, o),
+// newEnd makes an end without opening anything. Devs are the interfaces of its ports, as
+// [portDevs] finds them.
+func newEnd(s wire.EndSpec, path stream.Mode, o stream.Options, devs ...string) *End {
+	e := &End{spec: s, path: path, opts: o, transport: modes.Transports[path.Kind], flows: flowsOf(s, o, devs...),
 		met: make(chan struct{}), queueWorkers: map[int]*worker{}}
 	e.started, e.ended = make(chan flowStart, len(e.flows)), make(chan flowResult, len(e.flows))
 	return e
@@ -175,6 +181,9 @@ func (e *End) giveUp(err error) error {
 }
 
 func (e *End) open() (err error) {
+	if err := e.bindFlows(); err != nil {
+		return err
+	}
 	if err := e.placeSoftirq(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -18,11 +19,13 @@ import (
 type flow struct {
 	stream.Flow
 	opts    stream.Options // of its path
+	port    wire.Port      // by which it comes, or goes
 	steerTo *int           // RX queue of a control run; nil: its path's
 	worker  *worker
 
-	asked   bool   // of a receiver: its requests are answered
-	request uint64 // bytes of each, where they have a connection each
+	onward  atomic.Pointer[stream.Onward] // where its payload is passed on to; nil: nowhere
+	asked   bool                          // of a receiver: its requests are answered
+	request uint64                        // bytes of each, where they have a connection each
 	done    bool
 	result  flowResult  // when done
 	looks   map[int]int // how often its socket named each CPU
@@ -34,27 +37,34 @@ type flow struct {
 // flowsOf makes the flows of a spec, with the options of their paths. Each keeps to its part of the
 // pace. Of several flows a control run steers the last one wrongly: the others show that each is
 // judged by itself.
-func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
+func flowsOf(s wire.EndSpec, o stream.Options, devs ...string) (all []*flow) {
 	last := len(s.Flows) - 1
+	beside := map[string][]int{}
+	devOf := func(n int) string { return o.NIC.Dev }
+	if len(devs) > 1 {
+		devOf = func(n int) string { return devs[n%len(devs)] }
+	}
 	if last > 0 {
-		for _, f := range s.Flows {
+		for n, f := range s.Flows {
 			if f.Queue != nil {
-				o.NIC.Beside = append(o.NIC.Beside, *f.Queue)
+				beside[devOf(n)] = append(beside[devOf(n)], *f.Queue)
 			}
 		}
 	}
 	for n, f := range s.Flows {
 		own := o
+		own.NIC.Dev, own.NIC.Beside = devOf(n), append(slices.Clip(o.NIC.Beside), beside[devOf(n)]...)
 		own.Socket.PaceBitsPS /= uint64(len(s.Flows))
 		own.Objects.Phase = s.Cell.ObjectPhase(n)
 		own.Trips = o.Trips.Of(n, len(s.Flows))
 		if f.Queue != nil {
 			own.NIC.Queue = f.Queue
 		}
-		all = append(all, &flow{Flow: stream.Flow{N: n, CPU: f.CPU, Queue: own.NIC.Queue}, opts: own})
+		all = append(all, &flow{Flow: stream.Flow{N: n, CPU: f.CPU, Queue: own.NIC.Queue}, opts: own,
+			port: s.PortOf(n)})
 	}
 	if last >= 0 && s.Role == stream.RX && !s.Cell.ByPort() {
-		all[last].steerTo = steerTo(&s.Cell, all[last].Queue, o.NIC.Beside...)
+		all[last].steerTo = steerTo(&s.Cell, all[last].Queue, all[last].opts.NIC.Beside...)
 	}
 	return all
 }
@@ -111,6 +121,9 @@ func (e *End) abort() {
 	for _, f := range e.flows {
 		if f.Conn != nil {
 			f.Conn.Abort()
+		}
+		if on := f.onward.Load(); on != nil {
+			on.Conn.Abort()
 		}
 	}
 }
@@ -356,6 +369,9 @@ func (e *End) flowFigures(f *flow, w stream.Counters, seconds float64) results.F
 	}
 	if e.path.SortsBytes() {
 		out.ZeroCopyBytes, out.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
+	}
+	if e.spec.NPorts() > 1 {
+		out.Dev = f.port.Dev
 	}
 	return out
 }

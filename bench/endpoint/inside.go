@@ -5,10 +5,12 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -67,6 +69,44 @@ func (in *inside) do(f func() error) error {
 	return in.ns.Do(f)
 }
 
+// listenOnAll opens the data port on each of several interfaces, with one number.
+func (e *End) listenOnAll() (err error) {
+	for range portsTried {
+		if err = e.listenOn(e.spec.NPorts()); !errors.Is(err, unix.EADDRINUSE) || e.port == nil {
+			return err
+		}
+		err = errors.Join(err, e.port.Close())
+		e.port = nil
+	}
+	return err
+}
+
+// listenOn opens it on the first n of them.
+func (e *End) listenOn(n int) error {
+	var port *stream.Port
+	for i := range n {
+		p, o := e.spec.PortOf(i), e.opts.Socket
+		if err := bindTo(p, &o); err != nil {
+			return err
+		}
+		host, _, err := net.SplitHostPort(p.Addr)
+		switch {
+		case err != nil:
+			return &UsageError{err}
+		case i > 0:
+			err = port.Also(host, o)
+		default:
+			if port, err = stream.ListenFor(p.Addr, e.spec.Cookie, len(e.flows), o); err == nil {
+				e.port = port
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // listen opens the data port, and has the packets for it brought into the container, where the
 // interface there is of our making. The host keeps the port: what is for its own sockets never is
 // for the container. The socket there is bound to that interface: the container's own routes may
@@ -76,6 +116,9 @@ func (e *End) listen() (err error) {
 	open := func() (err error) {
 		e.port, err = e.transport.Listen(e.spec.Addr, e.spec.Cookie, len(e.flows), o)
 		return err
+	}
+	if e.spec.NPorts() > 1 {
+		return e.listenOnAll()
 	}
 	if e.inside == nil {
 		return open()

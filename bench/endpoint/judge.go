@@ -55,7 +55,7 @@ func (r *run) judge(err error) wire.EndResult {
 		res.Flags = append(res.Flags, unjudged(&res.Host))
 	}
 	if err != nil {
-		res.Verdict, res.Reason, res.Fix = verdictOf(err), r.reason(err), fault.Fix(err)
+		res.Verdict, res.Reason, res.Fix = r.verdictOf(err), r.reason(err), fault.Fix(err)
 		res.BlamesPeer = stream.BlamesPeer(err)
 		r.blame(&res)
 		return res
@@ -81,7 +81,7 @@ func (r *run) ask(counters []stream.Counters, res *wire.EndResult) {
 // known gathers what the end knows of a run that has ended.
 func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Evidence {
 	s := &r.end.spec
-	e := &end.Evidence{Role: s.Role, Mode: s.Mode(), Path: r.end.path, Cell: &s.Cell, Dev: r.end.opts.NIC.Dev,
+	e := &end.Evidence{Role: s.Role, Mode: s.Mode(), Path: r.end.path, Cell: &s.Cell,
 		MaxCopied: r.sch.MaxCopiedFrac, Start: r.sch.StartNs, From: r.sch.FromNs, To: r.sch.ToNs, Opened: r.startNs,
 		ReadFrom: res.FromNs, ReadTo: res.ToNs, Window: res.Window, Layout: r.layout(),
 		Unpolled: r.end.checkPolls(), TimedBPF: r.to.timed.Since(r.from.timed)}
@@ -100,8 +100,12 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 			x.RequestBytes = uint64(r.end.opts.MessageBytes)
 		}
 		if other := f.otherDev(); other != "" {
-			x.OtherDevFix = nicqueue.ByOtherDev(other, e.Dev)
+			x.OtherDevFix = nicqueue.ByOtherDev(other, f.opts.NIC.Dev)
 		}
+		if f.Conn != nil {
+			x.TLS = f.Conn.TLS
+		}
+		x.Dev = f.opts.NIC.Dev
 		x.AnswerBytes = uint64(r.end.opts.Trips.ResponseBytes)
 		e.Flows = append(e.Flows, x)
 	}
@@ -112,7 +116,7 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 func (f *flow) known(c stream.Counters) end.Flow {
 	x := end.Flow{N: f.N, Counted: c, Taken: f.Meter.Snapshot().Bytes, Peer: f.result.peer,
 		Evidence: f.result.evidence, Trips: f.trips(), Strayed: strayed(f),
-		Asks: f.asks(), RequestBytes: f.request}
+		Asks: f.asks(), RequestBytes: f.request, Onward: f.knownOnward()}
 	if a := f.Meter.Answers(); a != nil {
 		x.RequestBytes = a.RequestBytes()
 	}
@@ -121,11 +125,16 @@ func (f *flow) known(c stream.Counters) end.Flow {
 
 // layout looks how the CPU layout was kept; nil: softirqs are left as found.
 func (r *run) layout() *end.Layout {
-	p := r.end.place
-	if p == nil {
+	all := r.end.placed()
+	if len(all) == 0 {
 		return nil
 	}
-	l := &end.Layout{By: p.By, Dev: p.Dev, Words: p.String(), Broken: p.Check()}
+	l := &end.Layout{By: all[0].By, Dev: all[0].Dev, Words: strings.Join(r.end.placedWords(), "; ")}
+	for _, p := range all {
+		if err := p.Check(); l.Broken == nil {
+			l.Broken = err
+		}
+	}
 	// whose packets no socket and no softnet counter tells; Check has looked at the thread
 	if r.end.path.Kind != stream.Frame && !r.end.path.Has(stream.AFXDP) {
 		l.Misplaced = r.misplaced()
@@ -172,13 +181,6 @@ func (r *run) blame(res *wire.EndResult) {
 	}
 }
 
-func verdictOf(err error) results.Verdict {
-	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
-		return results.Unsupported
-	}
-	return results.Failed
-}
-
 // fillFlow fills the figures of the flows themselves.
 func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	w := sum(r.to.flows).Sub(sum(r.from.flows))
@@ -188,6 +190,7 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	h.DurationS, h.Bytes, h.TotalBytes, h.ThroughputGbps = &seconds, &w.Bytes, &total, &gbps
 	r.fillEach(h, c, seconds)
 	r.fillPackets(h, w, seconds)
+	r.fillThen(h, seconds)
 	if r.end.path.SortsBytes() {
 		h.ZeroCopyBytes, h.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
 		if r.end.first().result.evidence.CountsLinear {
@@ -207,6 +210,8 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 		h.Metrics = append(h.Metrics, h.Delivery.Metrics()...)
 	}
 	r.fillTrips(h, w)
+	on := r.to.onward.Sub(r.from.onward)
+	w.Calls, w.Waits = w.Calls+on.Calls, w.Waits+on.Waits // the data path's, too
 	h.Metrics = append(h.Metrics, flowMetrics(w, seconds, r.end.path)...)
 	if r.end.back == nil { // else they are of both ways
 		fillHardware(h, w.Bytes, r.turns.carried())

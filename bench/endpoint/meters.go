@@ -21,8 +21,9 @@ type meters struct {
 	groups   *cgroup.Groups   // nil: nobody says which they are
 	pollers  *counter.Pollers // nil: nothing polls for the flows
 	polledBy NAPIThreads
-	tasks    *bpf.Tasks    // nil: eBPF cannot tell who has the CPUs
-	tally    *tally.Reader // nil: the interface cannot be asked
+	tasks    *bpf.Tasks      // nil: eBPF cannot tell who has the CPUs
+	tally    *tally.Reader   // nil: the interface cannot be asked
+	more     []*tally.Reader // of the interfaces beside the first
 	nic      *nicWatch
 	missing  []string // warnings of what is not counted
 }
@@ -38,6 +39,9 @@ func openMeters(s wire.EndSpec, in *inside) (m meters) {
 	m.openTasks(s)
 	m.openTally(s, in)
 	m.nic = watchNIC(s, m.tally.Device())
+	for _, t := range m.more {
+		m.nic.beside(t.Device())
+	}
 	return m
 }
 
@@ -58,6 +62,9 @@ func (m *meters) close() {
 	m.pollers.Close()
 	m.closeTasks()
 	m.tally.Close()
+	for _, t := range m.more {
+		t.Close()
+	}
 }
 
 // heldMeters are those of an end until its run takes them, whose they are then.

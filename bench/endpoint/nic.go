@@ -23,6 +23,7 @@ import (
 type nicWatch struct {
 	rx    bool
 	split *driver.SplitCounters // nil: not asked for, or not counted
+	irqs  string                // the driver's own counter of a queue's interrupts; "": it has none
 }
 
 // watchNIC finds what there is to be read of the end's interface; nil: it cannot be asked. That
@@ -36,10 +37,33 @@ func watchNIC(s wire.EndSpec, d *nic.Device) *nicWatch {
 		return o.Name == "header-split" &&
 			o.End != "tg"
 	})
-	if drv, err := d.Driver(); w.rx && asked && err == nil {
-		w.split = driver.Own(drv.Name).SplitCounters
+	if drv, err := d.Driver(); err == nil {
+		own := driver.Own(drv.Name)
+		if w.irqs = own.IRQCounter; w.rx && asked {
+			w.split = own.SplitCounters
+		}
 	}
 	return w
+}
+
+// beside takes another interface of the end's flows in. What drivers count themselves is counted
+// together where all count it alike.
+func (w *nicWatch) beside(d *nic.Device) {
+	if w == nil {
+		return
+	}
+	var own driver.Driver
+	if d != nil {
+		if drv, err := d.Driver(); err == nil {
+			own = driver.Own(drv.Name)
+		}
+	}
+	if own.SplitCounters != w.split {
+		w.split = nil
+	}
+	if own.IRQCounter != w.irqs {
+		w.irqs = ""
+	}
 }
 
 // countsNow reports whether the counters of an interface are those of the time when they are read,
@@ -59,28 +83,62 @@ func countsNow(dev string, d *nic.Device) bool {
 // nicReading is what was read at an edge.
 type nicReading struct {
 	queues      map[int]nic.QueueStats
-	irqs        map[int]uint64
+	irqs        map[string]uint64 // by name
+	irqSource   string
 	split       []uint64
 	splitCounts bool
 }
 
 // of takes its part out of what was read.
-func (w *nicWatch) of(t *tally.Reading) (r nicReading) {
-	if w == nil || t == nil {
+func (w *nicWatch) of(all []*tally.Reading) (r nicReading) {
+	if w == nil || slices.Contains(all, nil) {
 		return r
 	}
-	if w.rx {
-		r.queues = nic.RXStats(t.QStats)
-	}
-	r.irqs = t.IRQs
-	if w.split != nil && len(t.Stats) > 0 {
-		all := make(map[string]uint64, len(t.Stats))
-		for _, s := range t.Stats {
-			all[s.Name] = s.Value
+	r.queues, r.irqs = map[int]nic.QueueStats{}, map[string]uint64{}
+	for i, t := range all {
+		if w.rx {
+			for id, q := range nic.RXStats(t.QStats) {
+				r.queues[i<<16+id] = q
+			}
 		}
-		r.split, r.splitCounts = summed(all, w.split.Names), true
+		own, source := w.interruptsOf(t)
+		for name, n := range own {
+			r.irqs[strconv.Itoa(i)+" "+name] = n
+		}
+		r.irqSource = source
+	}
+	if w.split == nil {
+		return r
+	}
+	r.split, r.splitCounts = make([]uint64, len(w.split.Names)), true
+	for _, t := range all {
+		own := make(map[string]uint64, len(t.Stats))
+		for _, s := range t.Stats {
+			own[s.Name] = s.Value
+		}
+		for i, n := range summed(own, w.split.Names) {
+			r.split[i] += n
+		}
+		r.splitCounts = r.splitCounts && len(t.Stats) > 0
 	}
 	return r
+}
+
+// interruptsOf looks up how often each interrupt came: as the kernel counts, or else the driver.
+func (w *nicWatch) interruptsOf(t *tally.Reading) (n map[string]uint64, source string) {
+	n = map[string]uint64{}
+	for irq, v := range t.IRQs {
+		n[strconv.Itoa(irq)] = v
+	}
+	if len(n) > 0 || w.irqs == "" {
+		return n, "/sys/kernel/irq/N/per_cpu_count"
+	}
+	for _, s := range t.Stats {
+		if nic.Called(s.Name, w.irqs) {
+			n[s.Name] = s.Value
+		}
+	}
+	return n, "ethtool -S"
 }
 
 // summed adds up the counters of each name, of all queues.
@@ -116,7 +174,7 @@ func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []measure.M
 			Source: src},
 			measure.Metric{Name: measure.MetricHWGROWire, Unit: "packets", Value: float64(wire), Source: src})
 	}
-	ms = append(ms, interrupts(from.irqs, to.irqs, seconds)...)
+	ms = append(ms, interrupts(from, to, seconds)...)
 	if from.splitCounts && to.splitCounts {
 		n := make([]uint64, len(to.split))
 		for i := range n {
@@ -132,21 +190,24 @@ func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []measure.M
 	return ms
 }
 
-func interrupts(from, to map[int]uint64, seconds float64) []measure.Metric {
+func interrupts(from, to nicReading, seconds float64) []measure.Metric {
 	var all, busiest uint64
-	for irq, n := range to {
-		b, ok := from[irq]
+	for irq, n := range to.irqs {
+		b, ok := from.irqs[irq]
 		if !ok || n < b {
 			return nil
 		}
 		all, busiest = all+n-b, max(busiest, n-b)
 	}
-	if len(to) == 0 {
+	if len(to.irqs) == 0 {
 		return nil
 	}
-	const src = "/sys/kernel/irq/N/per_cpu_count"
-	return []measure.Metric{{Name: measure.MetricInterrupts, Unit: "1", Value: float64(all), Source: src},
-		{Name: measure.MetricBusiestIRQ, Unit: "1/s", Value: float64(busiest) / seconds, Source: src}}
+	m := func(name, unit string, v float64) measure.Metric {
+		return measure.Metric{Name: name, Unit: unit, Value: v, Source: to.irqSource}
+	}
+	return []measure.Metric{m(measure.MetricInterrupts, "1", float64(all)),
+		m(measure.MetricInterruptRate, "1/s", float64(all)/seconds),
+		m(measure.MetricBusiestIRQ, "1/s", float64(busiest)/seconds)}
 }
 
 // defaultFrags is CONFIG_MAX_SKB_FRAGS where nobody changed it (net/Kconfig).

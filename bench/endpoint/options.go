@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/plan"
@@ -18,7 +19,7 @@ import (
 func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
 	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessage(p.Kind)), Touch: stream.TouchNone,
-		Socket: c.PollOptions(s.Role)}
+		Socket: c.PollOptions(s.Role), TLS: records.How(c.TLS)}
 	o.Socket.RcvBuf, o.Socket.SndBuf, o.Socket.Congestion = c.RcvBuf, c.SndBuf, c.Congestion
 	o.Socket.ZeroCopy = p.Has(stream.ZeroCopySocket)
 	if p.Has(stream.UsesRing) {

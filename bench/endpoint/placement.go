@@ -21,13 +21,22 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// placeSoftirq puts the interface's softirq where the spec wants that of each flow. A host that
-// cannot is no failure: the layout is not to be had there. An interface that
-// another process has leased is one.
+// placeSoftirq puts the softirq of each interface where the spec wants that of its flows. A host
+// that cannot is no failure: the layout is not to be had there. An interface that another process
+// has leased is one.
 func (e *End) placeSoftirq() (err error) {
+	for _, dev := range e.spec.Devs() {
+		if err := e.placeOn(dev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *End) placeOn(dev string) (err error) {
 	var want place.Want
 	for i, f := range e.spec.Flows {
-		if f.SoftirqCPU == nil {
+		if f.SoftirqCPU == nil || e.flows[i].port.Dev != dev {
 			continue
 		}
 		queue := e.flows[i].Queue
@@ -45,13 +54,36 @@ func (e *End) placeSoftirq() (err error) {
 	if e.path.Kind == stream.Frame && e.spec.Role == stream.TX && !e.opts.Frames.Returns {
 		return nil // nothing comes to it
 	}
-	if e.place, err = e.putShared(want); err != nil {
+	p, err := e.putShared(dev, want)
+	if err != nil {
 		if b := (*lease.Busy)(nil); errors.As(err, &b) {
 			return err
 		}
 		return e.noLayout(err)
 	}
+	if e.places == nil {
+		e.places = map[string]*place.Placement{}
+	}
+	e.places[dev] = p
 	return nil
+}
+
+// placed lists where softirqs were put, interface by interface.
+func (e *End) placed() (all []*place.Placement) {
+	for _, dev := range e.spec.Devs() {
+		if p := e.places[dev]; p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// placedWords describes where they were put.
+func (e *End) placedWords() (out []string) {
+	for _, p := range e.placed() {
+		out = append(out, p.String())
+	}
+	return out
 }
 
 // wantOfAll wants the softirqs of the queues of all ends that have turns where each of them does,
@@ -78,16 +110,16 @@ type sharedPlacement struct {
 
 // putShared puts the softirq where the first of several ends that have turns wants it; the others
 // find it there.
-func (e *End) putShared(want place.Want) (*place.Placement, error) {
+func (e *End) putShared(dev string, want place.Want) (*place.Placement, error) {
 	if !e.spec.Shares {
-		return e.putSoftirq(want)
+		return e.putSoftirq(dev, want)
 	}
 	placements.Lock()
 	defer placements.Unlock()
-	key := fmt.Sprintf("%s %v", e.spec.Dev, want)
+	key := fmt.Sprintf("%s %v", dev, want)
 	s := placements.held[key]
 	if s == nil {
-		p, err := e.putSoftirq(want)
+		p, err := e.putSoftirq(dev, want)
 		if err != nil {
 			return nil, err
 		}
@@ -102,11 +134,15 @@ func (e *End) putShared(want place.Want) (*place.Placement, error) {
 }
 
 // undoPlacement takes back where the softirq was put, of several ends with the last of them.
-func (e *End) undoPlacement() error {
-	p := e.place
-	if e.place = nil; p == nil {
-		return nil
+func (e *End) undoPlacement() (err error) {
+	for _, p := range slices.Backward(e.placed()) {
+		err = errors.Join(err, undoPlaced(p))
 	}
+	e.places = nil
+	return err
+}
+
+func undoPlaced(p *place.Placement) error {
 	placements.Lock()
 	defer placements.Unlock()
 	for key, s := range placements.held {
@@ -123,9 +159,9 @@ func (e *End) undoPlacement() error {
 
 // putSoftirq leaves frames to threads where there are no interrupts: RPS never sees what a program
 // takes from the driver.
-func (e *End) putSoftirq(want place.Want) (*place.Placement, error) {
+func (e *End) putSoftirq(dev string, want place.Want) (*place.Placement, error) {
 	if e.path.Kind != stream.Frame && !(e.path.Has(stream.AFXDP) && e.opts.Frames.Attach != "generic") {
-		return place.Softirq(cmp.Or(e.spec.Dev, "lo"), want)
+		return place.Softirq(cmp.Or(dev, "lo"), want)
 	}
 	d, err := nic.Open(e.opts.NIC.Dev)
 	if err != nil {
@@ -151,7 +187,7 @@ func (e *End) noLayout(err error) error {
 func (r *run) watchSoftirq() {
 	switch fds := r.end.streams(); {
 	case r.turns != nil: // what is seen would be of all turns
-	case r.end.place != nil:
+	case len(r.end.places) > 0:
 		r.watch = place.StartWatch(r.end.sockets()...)
 	case len(fds) > 0 && r.sch.ToNs > 0: // there is a window
 		r.watch = place.StartWatch(fds...)
@@ -171,15 +207,12 @@ func (r *run) unwatch() {
 // placed adds where the softirq ran to the host's figures: of several flows, the one that it
 // suited least.
 func (r *run) placed(h *results.Host, c counter.Change) {
-	var words []string
-	for _, p := range []*place.Placement{r.end.place, r.end.polls} {
-		if p != nil {
-			words = append(words, p.String())
-		}
+	words := r.end.placedWords()
+	for _, p := range r.end.polls {
+		words = append(words, p.String())
 	}
 	h.Env.Placement = strings.Join(words, "; ")
-	p := r.end.place
-	if p == nil {
+	if len(r.end.places) == 0 {
 		return
 	}
 	r.softnet = map[int]uint64{}
@@ -196,7 +229,11 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 		h.Metrics = append(h.Metrics, measure.Metric{Name: "placement_flow_share", Unit: "1", Value: least,
 			Source: "SO_INCOMING_CPU"})
 	}
-	if v, ok := (place.Evidence{CPUs: p.CPUs, Softnet: r.softnet}).HostShare(); ok {
+	var cpus []int
+	for _, p := range r.end.placed() {
+		cpus = append(cpus, p.CPUs...)
+	}
+	if v, ok := (place.Evidence{CPUs: cpus, Softnet: r.softnet}).HostShare(); ok {
 		h.Metrics = append(h.Metrics, measure.Metric{Name: "placement_host_share", Unit: "1", Value: v,
 			Source: counter.SoftnetSource})
 	}
@@ -204,7 +241,7 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 
 // evidence gathers where a flow's softirq ran.
 func (r *run) evidence(f *flow) place.Evidence {
-	cpus := r.end.place.CPUsOf(f.Queue)
+	cpus := r.end.places[f.port.Dev].CPUsOf(f.Queue)
 	if o := f.opts.Socket; (o.BusyPollUs > 0 || o.EpollUs > 0) && f.CPU >= 0 { // its thread takes packets, too
 		cpus = append(slices.Clone(cpus), f.CPU)
 	}
@@ -217,7 +254,7 @@ func (r *run) evidence(f *flow) place.Evidence {
 func (r *run) softirqOf(f *flow, c counter.Change) (one *int, all []int) {
 	seen := place.Evidence{Looks: f.looks}
 	switch {
-	case r.end.place != nil:
+	case len(r.end.places) > 0:
 		seen = r.evidence(f)
 	case r.end.spec.Flows[f.N].SoftirqCPU != nil:
 		return nil, nil // nothing was placed, since nothing comes to this end
@@ -225,7 +262,7 @@ func (r *run) softirqOf(f *flow, c counter.Change) (one *int, all []int) {
 	if cpu, ok := seen.Ran(); ok {
 		one = &cpu
 	}
-	if all = seen.On(); all != nil || r.end.place != nil {
+	if all = seen.On(); all != nil || len(r.end.places) > 0 {
 		return one, all
 	}
 	if cpus, err := counter.ParseCPUList(c.NetRXCPUs); err == nil && len(cpus) == 1 {

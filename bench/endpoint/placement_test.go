@@ -43,7 +43,9 @@ func TestSoftirqOnRecord(t *testing.T) {
 	} {
 		r := &run{end: newEnd(several(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"}}, 2),
 			stream.Mode{Name: "tcp", Role: stream.RX}, stream.Options{})}
-		r.end.place = x.place
+		if x.place != nil {
+			r.end.places = map[string]*place.Placement{"": x.place}
+		}
 		r.from.flows, r.to.flows = make([]stream.Counters, 2), make([]stream.Counters, 2)
 		for i, f := range r.end.flows {
 			r.end.spec.Flows[i].SoftirqCPU = x.asked

@@ -3,8 +3,11 @@
 package endpoint
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -21,7 +24,7 @@ type NAPIThreads struct {
 	PIDs     []int // ascending, of the caller's PID namespace
 	BusyPoll bool  // one of them at least never rests
 	of       map[uint32]napiThread
-	queues   map[int]uint32 // the instance of each RX queue
+	queues   map[rxQueue]uint32 // the instance of each RX queue
 }
 
 // napiThread polls an instance, which the map has by its number.
@@ -32,7 +35,21 @@ type napiThread struct {
 
 // FindNAPIThreads asks the kernel, which tells them by instance (net/core/netdev-genl.c,
 // netdev_nl_napi_fill_one, Linux 7.3.4). No interface has none.
-func FindNAPIThreads(dev string) (t NAPIThreads, err error) {
+func FindNAPIThreads(devs ...string) (all NAPIThreads, err error) {
+	all.of, all.queues = map[uint32]napiThread{}, map[rxQueue]uint32{}
+	for _, dev := range devs {
+		t, terr := napiThreadsOf(dev)
+		err = errors.Join(err, terr)
+		all.PIDs, all.BusyPoll = append(all.PIDs, t.PIDs...), all.BusyPoll || t.BusyPoll
+		maps.Copy(all.of, t.of)
+		maps.Copy(all.queues, t.queues)
+	}
+	slices.Sort(all.PIDs)
+	all.PIDs = slices.Compact(all.PIDs)
+	return all, err
+}
+
+func napiThreadsOf(dev string) (t NAPIThreads, err error) {
 	if dev == "" {
 		return t, nil
 	}
@@ -60,8 +77,7 @@ func FindNAPIThreads(dev string) (t NAPIThreads, err error) {
 	if len(t.of) > 0 {
 		t.queues = instances(d)
 	}
-	slices.Sort(t.PIDs)
-	if t.PIDs = slices.Compact(t.PIDs); hidden > 0 {
+	if hidden > 0 {
 		err = &fault.Error{Op: fmt.Sprintf("%d NAPI threads of %s are not in this PID namespace", hidden, dev),
 			How: "run the agent in the host's (docker --pid=host)"}
 	}
@@ -69,21 +85,21 @@ func FindNAPIThreads(dev string) (t NAPIThreads, err error) {
 }
 
 // instances maps an interface's RX queues to their NAPI instances, as far as its driver tells.
-func instances(d *nic.Device) map[int]uint32 {
+func instances(d *nic.Device) map[rxQueue]uint32 {
 	all, _ := d.Queues() // without them sockets tell
-	of := map[int]uint32{}
+	of := map[rxQueue]uint32{}
 	for _, q := range all {
-		of[q.ID] = q.NAPI
+		of[rxQueue{d.Name, q.ID}] = q.NAPI
 	}
 	return of
 }
 
 // openPollers begins to count what polls for the flows.
 func (m *meters) openPollers(s wire.EndSpec) {
-	threads, err := FindNAPIThreads(s.Dev)
+	threads, err := FindNAPIThreads(s.Devs()...)
 	if err != nil {
-		m.missing = append(m.missing, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s", s.Dev,
-			fault.Reason(err)))
+		m.missing = append(m.missing, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s",
+			strings.Join(s.Devs(), ", "), fault.Reason(err)))
 	}
 	if m.polledBy = threads; len(threads.PIDs) > 0 {
 		m.pollers = counter.OpenPollers(counter.FS{}, threads.PIDs, s.MeasureCPUs)
@@ -97,11 +113,11 @@ func (r *run) polled(h *results.Host) {
 		h.Metrics = append(h.Metrics, measure.Metric{Name: measure.MetricBusyPolls, Unit: "1", Value: 1,
 			Source: "netdev napi-get"})
 	}
-	now, err := FindNAPIThreads(r.end.spec.Dev)
+	now, err := FindNAPIThreads(r.end.spec.Devs()...)
 	if err == nil && (now.BusyPoll != r.polledBy.BusyPoll || !slices.Equal(now.PIDs, r.polledBy.PIDs)) {
 		r.warnings = append(r.warnings,
 			fmt.Sprintf("threaded NAPI of %s was switched since the end was opened: busy may leave some of it out",
-				r.end.spec.Dev))
+				strings.Join(r.end.spec.Devs(), ", ")))
 	}
 }
 
@@ -115,7 +131,7 @@ func (r *run) napis() (ids []uint32) {
 	for _, f := range r.end.flows {
 		id, err := unix.GetsockoptInt(f.Conn.FD, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
 		if err != nil || id == 0 {
-			id = int(r.polledBy.queues[queueOf(f)]) // 0, no instance's number, where that is not known
+			id = int(r.polledBy.queues[f.rxQueue()]) // 0, no instance's number, where that is not known
 		}
 		ids = append(ids, uint32(id))
 	}

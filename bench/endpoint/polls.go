@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -22,8 +23,20 @@ func (e *End) setPolls() (err error) {
 	if want == (nic.NAPISettings{}) || e.light {
 		return nil
 	}
+	devs := e.nicDevs()
+	if len(devs) == 0 {
+		devs = e.spec.Devs()
+	}
+	for _, dev := range devs {
+		if err := e.setPollsOf(dev, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *End) setPollsOf(dev string, want nic.NAPISettings) error {
 	how := "poll " + e.spec.Cell.Poll
-	dev := cmp.Or(e.opts.NIC.Dev, e.spec.Dev)
 	if dev == "" {
 		return &fault.Unsupported{Mode: e.spec.Mode(), Op: how + ": loopback has no queue that anybody could poll",
 			How: "name an interface (--dev), or use poll irq", Blocked: true}
@@ -32,7 +45,12 @@ func (e *End) setPolls() (err error) {
 	if err != nil {
 		return err
 	}
-	e.polls, err = place.Poll(dev, place.Polling{NAPI: want, Queues: queues, CPU: e.softirqCPU})
+	p, err := place.Poll(dev, place.Polling{NAPI: want, Queues: queues, CPU: func(queue int) (int, bool) {
+		return e.softirqCPU(dev, queue)
+	}})
+	if err == nil {
+		e.polls = append(e.polls, p)
+	}
 	if b := (*lease.Busy)(nil); err == nil || errors.As(err, &b) {
 		return err
 	}
@@ -43,15 +61,19 @@ func (e *End) setPolls() (err error) {
 
 // queuesOf lists the RX queues by which the end's flows will come; nil: any.
 func (e *End) queuesOf(dev string) (ids []int, err error) {
+	n := 0
 	for _, f := range e.flows {
-		if f.Queue != nil {
+		if cmp.Or(f.opts.NIC.Dev, f.port.Dev) != dev {
+			continue
+		}
+		if n++; f.Queue != nil {
 			ids = append(ids, *f.Queue)
 		}
 	}
-	if len(ids) == len(e.flows) {
+	if len(ids) == n {
 		return ids, nil
 	}
-	if !e.path.TakesQueue() || len(e.flows) > 1 {
+	if !e.path.TakesQueue() || n > 1 {
 		return nil, nil
 	}
 	d, err := nic.Open(dev)
@@ -66,28 +88,29 @@ func (e *End) queuesOf(dev string) (ids []int, err error) {
 	return []int{all[len(all)-1].ID}, nil // as its path chooses
 }
 
-// softirqCPU finds the CPU on which a queue's softirq was put.
-func (e *End) softirqCPU(queue int) (cpu int, ok bool) {
-	if e.place == nil {
+// softirqCPU finds the CPU on which the softirq of an interface's queue was put.
+func (e *End) softirqCPU(dev string, queue int) (cpu int, ok bool) {
+	p := e.places[dev]
+	if p == nil {
 		return 0, false
 	}
-	cpus := e.place.CPUsOf(&queue)
+	cpus := p.CPUsOf(&queue)
 	return cpus[queue%len(cpus)], true
 }
 
 // checkPolls finds what somebody else has changed since.
-func (e *End) checkPolls() error {
-	if e.polls == nil {
-		return nil
+func (e *End) checkPolls() (err error) {
+	for _, p := range e.polls {
+		err = cmp.Or(err, p.Check())
 	}
-	return e.polls.Check()
+	return err
 }
 
 // undoPolls takes back how NAPI was set.
-func (e *End) undoPolls() error {
-	p := e.polls
-	if e.polls = nil; p == nil {
-		return nil
+func (e *End) undoPolls() (err error) {
+	for _, p := range slices.Backward(e.polls) {
+		err = errors.Join(err, p.Undo())
 	}
-	return p.Undo()
+	e.polls = nil
+	return err
 }

@@ -16,13 +16,55 @@ import (
 // its own, and as many as were asked for where flows are only steered. One flow's path chooses
 // by itself, where no other ends take queues beside it. It returns the queues of all ends, too,
 // where several have some; nil: they are not known, or there are none.
-func withQueues(path stream.Mode, s wire.EndSpec, dev string) (flows []wire.FlowSpec, beside []int, err error) {
+func withQueues(path stream.Mode, s wire.EndSpec, devs []string) (flows []wire.FlowSpec, beside []int, err error) {
+	if len(devs) > 1 {
+		flows, err = withQueuesOfAll(path, s, devs)
+		return flows, nil, err
+	}
+	return withQueuesOf(path, s, devs[0], false)
+}
+
+// withQueuesOfAll gives the flows of each of several interfaces queues of that: as many as flows,
+// or those that were asked for, dealt as the flows are.
+func withQueuesOfAll(path stream.Mode, s wire.EndSpec, devs []string) ([]wire.FlowSpec, error) {
+	flows, each := slices.Clone(s.Flows), []string(nil)
+	for _, dev := range devs {
+		if !slices.Contains(each, dev) {
+			each = append(each, dev)
+		}
+	}
+	for i, dev := range each {
+		own, at := s, []int(nil)
+		own.Flows = nil
+		for n, f := range s.Flows {
+			if devs[n%len(devs)] == dev {
+				own.Flows, at = append(own.Flows, f), append(at, n)
+			}
+		}
+		if s.Cell.Queues > 0 {
+			own.Cell.Queues = min(plan.Dealt(s.Cell.Queues, i, len(each)), len(own.Flows))
+		}
+		with, _, err := withQueuesOf(path, own, dev, true)
+		if err != nil {
+			return nil, err
+		}
+		for i, n := range at {
+			flows[n] = with[i]
+		}
+	}
+	return flows, nil
+}
+
+// withQueuesOf does what [withQueues] does, of one interface; others: it is not the only one.
+func withQueuesOf(path stream.Mode, s wire.EndSpec, dev string, others bool) (flows []wire.FlowSpec, beside []int,
+	err error) {
 	if s.Role == stream.RX && s.Beside != nil {
 		return withShare(path, s, cmp.Or(dev, s.Dev))
 	}
 	takes := path.TakesQueue()
 	byPort := s.Cell.ByPort()
-	if s.Role != stream.RX || !takes && !s.Cell.Steers() || len(s.Flows) == 1 && s.Cell.Queues == 0 && !byPort {
+	if s.Role != stream.RX || !takes && !s.Cell.Steers() ||
+		len(s.Flows) == 1 && s.Cell.Queues == 0 && !byPort && !others {
 		return s.Flows, nil, nil
 	}
 	queues, rules := s.Cell.Queues, len(s.Flows)
@@ -70,7 +112,18 @@ func onQueues(flows []wire.FlowSpec, ids []int) []wire.FlowSpec {
 }
 
 // seat is a ring of an RX queue.
-type seat struct{ queue, ring int }
+type seat struct {
+	rxQueue
+	ring int
+}
+
+// rxQueue is a queue of an interface.
+type rxQueue struct {
+	dev string
+	id  int
+}
+
+func (f *flow) rxQueue() rxQueue { return rxQueue{f.port.Dev, queueOf(f)} }
 
 func queueOf(f *flow) int {
 	if f.Queue == nil {
@@ -84,13 +137,13 @@ func queueOf(f *flow) int {
 // ring comes before its others.
 func (e *End) shares() (all [][]*flow) {
 	of := map[seat]int{} // index in all
-	rings, flows := map[int]*stream.Rings{}, map[int]int{}
+	rings, flows := map[rxQueue]*stream.Rings{}, map[rxQueue]int{}
 	for _, f := range e.flows {
 		if e.spec.Role != stream.RX || !e.path.TakesQueue() || f.Queue == nil || len(e.flows) == 1 {
 			all = append(all, []*flow{f})
 			continue
 		}
-		q := *f.Queue
+		q := f.rxQueue()
 		at := seat{q, flows[q] % e.spec.Cell.NRings()}
 		flows[q]++
 		if i, ok := of[at]; ok {

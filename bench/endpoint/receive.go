@@ -47,6 +47,9 @@ func (w *receiving) leave() {
 	for _, c := range w.conns {
 		c.Close()
 	}
+	for _, f := range w.own {
+		f.closeOnward()
+	}
 }
 
 // attachAll waits for the thread's flows and prepares the path for each. It says of each that it
@@ -70,6 +73,9 @@ func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn
 			a.conn.Turns = receiversTurns(o.sch)
 			if a.err = w.attach(path, f, a); a.err == nil {
 				a.err = w.end.named(f, errors.Join(f.answer(w.end, a), w.end.meetBack(a)))
+			}
+			if a.err == nil {
+				a.err = w.end.named(f, w.passOn(o, path, f, a))
 			}
 		}
 		if a.conn != nil {
@@ -101,7 +107,11 @@ func (w *worker) attach(path stream.Receiver, f *flow, a arrival) error {
 			return w.end.named(f, err)
 		}
 	}
-	return w.end.named(f, path.Attach(a.conn, a.hello))
+	err := a.conn.Encrypt(false, f.opts, a.hello, w.end.light)
+	if err == nil {
+		err = path.Attach(a.conn, a.hello)
+	}
+	return w.end.named(f, err)
 }
 
 // receiveAll moves the thread's flows until all have ended.
@@ -117,17 +127,24 @@ func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire
 	if aerr := w.unanswered(); aerr != nil {
 		err = aerr // which ended the path
 	}
+	if perr := w.unpassed(); perr != nil {
+		err = perr // likewise
+	}
 	at, nodes := counter.Monotonic(), nodesOf(path, nil)
 	for i, f := range w.own {
 		all[i] = flowResult{n: f.N, err: errorOf(f, err), atNs: cmp.Or(f.EndNs(), at),
 			evidence: evidenceOf(path, f, len(w.own))}
+		all[i].evidence.Figures = append(all[i].evidence.Figures, conns[i].TLS.Figures()...)
 		if i == 0 {
 			all[i].nodes = nodes // of what all share
 		}
 		if err == nil {
+			var lost error
+			all[i].onward, lost = f.passedOn(sch)
 			c := f.Meter.Snapshot()
 			all[i].farewell = conns[i].SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches,
 				Verified: w.end.opts.Touch == stream.TouchVerify})
+			all[i].farewell = cmp.Or(lost, all[i].farewell)
 		}
 	}
 	return all

@@ -51,15 +51,17 @@ type run struct {
 
 // edge is the counters at one end of the window.
 type edge struct {
-	taken bool
-	atNs  int64 // when flow was read
-	flows []stream.Counters
-	times *stream.Times // of all flows; nil: they are not timed
-	host  counter.Snapshot
-	probe probeReading
-	napis []uint32 // at the window's end, see napis
-	tally *tally.Reading
-	timed bpf.Timed // eBPF programs
+	taken  bool
+	atNs   int64 // when flow was read
+	flows  []stream.Counters
+	onward stream.Counters // of all flows, what was passed on
+	times  *stream.Times   // of all flows; nil: they are not timed
+	host   counter.Snapshot
+	probe  probeReading
+	napis  []uint32 // at the window's end, see napis
+	tally  *tally.Reading
+	more   []*tally.Reading // of the interfaces beside the first
+	timed  bpf.Timed        // eBPF programs
 }
 
 // Run runs the flows once. Ending ctx aborts it. It always returns a result: what
@@ -248,7 +250,8 @@ func (r *run) flowError() error {
 // take reads the counters at an edge. The flow's bytes and the clock are read
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
-	cfg := counter.Config{FS: r.end.inside.files(), CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev,
+	devs := r.end.spec.Devs()
+	cfg := counter.Config{FS: r.end.inside.files(), CPUs: r.end.spec.MeasureCPUs, Dev: devs[0], More: devs[1:],
 		Sockets: r.end.streams(),
 		Sends:   r.end.spec.Role == stream.TX,
 		Threads: r.end.threads(), End: end, Hardware: r.hardware, Pollers: r.pollers, Groups: r.groups,
@@ -257,32 +260,38 @@ func (r *run) take(e *edge, end bool) error {
 		return r.turns.take(e, cfg)
 	}
 	if r.end.light {
-		e.flows, e.times, e.atNs, e.taken = r.end.counters(), r.end.times(), monotonic(), true
+		r.readFlows(e)
+		e.taken = true
 		return nil
 	}
 	if end {
 		e.napis = r.napis()
-		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
+		r.readFlows(e)
 	}
 	if !end {
 		e.timed, e.probe = bpf.ReadTimed(), r.end.probes.read(false)
-		e.tally = r.tally.Read(r.end.sockets()...)
+		r.readTallies(e)
 	}
 	var err error
 	e.host, err = counter.Take(cfg)
 	if end {
-		e.tally = r.tally.Read(r.end.sockets()...)
+		r.readTallies(e)
 		e.probe, e.timed = r.end.probes.read(true), bpf.ReadTimed()
 	} else {
-		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
+		r.readFlows(e)
 	}
 	e.taken = err == nil
 	return err
 }
 
+// readFlows reads the flows' own counters.
+func (r *run) readFlows(e *edge) {
+	e.flows, e.onward, e.times, e.atNs = r.end.counters(), r.end.onward(), r.end.times(), monotonic()
+}
+
 // host fills the figures of the steady window.
 func (r *run) host() results.Host {
-	env, warn := counter.ReadEnv(counter.FS{}, r.end.spec.Dev)
+	env, warn := counter.ReadEnvOf(counter.FS{}, r.end.spec.Devs()...)
 	r.warnings = append(r.warnings, warn...)
 	h := results.Host{Env: env, Threads: len(r.end.workers)}
 	h.Env.Congestion, h.Env.UringEngine = r.congestion, r.end.first().result.evidence.UringEngine
@@ -304,13 +313,14 @@ func (r *run) host() results.Host {
 	h.Series = append(h.Series, r.turns.series(r.from.atNs)...)
 	h.Series = append(h.Series, r.courses()...)
 	rows, change := counter.Delta(r.from.host, r.to.host)
-	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), r.ofInterface(&h, rows, change.Idle),
+	h.Metrics = slices.Concat(rows, linkSpeeds(r.end.spec.Devs()), r.ofInterface(&h, rows, change.Idle),
 		r.turns.metrics(), h.Metrics)
 	r.warnings = slices.Concat(r.warnings, r.turns.warnings(), change.Warnings)
 	h.Metrics = append(h.Metrics, change.Background(r.flowCPUs(change))...)
 	enterCounters(&h, change.Figures())
 	r.change = change
 	r.polled(&h)
+	r.waited(&h, change)
 	r.helped(&h, change.Polled)
 	r.aboutCPUs(&h, change)
 	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))
@@ -339,6 +349,6 @@ func (r *run) seen() *probeSeen {
 func (r *run) ofInterface(h *results.Host, rows []measure.Metric, idle []string) []measure.Metric {
 	seconds := r.turns.seconds(sum(r.to.flows).Sub(sum(r.from.flows)).Bytes, float64(r.to.atNs-r.from.atNs)/1e9)
 	return slices.Concat(results.PacketSizes(rows), fragments(),
-		r.nic.figures(r.nic.of(r.from.tally), r.nic.of(r.to.tally), seconds),
+		r.nic.figures(r.nic.of(r.from.tallies()), r.nic.of(r.to.tallies()), seconds),
 		r.tallied(h, idle))
 }

@@ -54,6 +54,15 @@ func (w *sending) leave() {
 	}
 }
 
+// waits returns the context of a connection to the other end: how long it may take.
+func (o orders) waits() (context.Context, context.CancelFunc) {
+	ctx := together(o.ctx, o.sch)
+	if o.sch.PeerWaitNs > 0 {
+		return context.WithTimeout(ctx, duration(o.sch.PeerWaitNs))
+	}
+	return ctx, func() {}
+}
+
 func (w *worker) connect(o orders) flowStart {
 	if err := sleepUntil(o.ctx, o.sch.StartNs); err != nil {
 		return flowStart{n: w.first().N, err: err}
@@ -64,19 +73,20 @@ func (w *worker) connect(o orders) flowStart {
 		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes),
 		Connects: w.end.path.Has(stream.Connects), Back: w.end.backPort()}
 	w.first().beginTrips(w.end.path, w.end.opts.MessageBytes)
-	ctx, cancel := together(o.ctx, o.sch), func() {}
-	if o.sch.PeerWaitNs > 0 {
-		ctx, cancel = context.WithTimeout(ctx, duration(o.sch.PeerWaitNs))
-	}
+	ctx, cancel := o.waits()
 	defer cancel()
-	addr := w.end.spec.Addr
+	addr := w.first().port.Addr
 	if w.end.goesTo != nil {
 		var err error
 		if addr, err = w.end.goesTo.wait(ctx); err != nil {
 			return flowStart{n: w.first().N, err: err}
 		}
 	}
+	h.Records = w.end.records(ctx, addr, h)
 	conn, welcome, err := w.end.transport.Dial(ctx, addr, h, w.first().opts.Socket)
+	if err == nil {
+		err = conn.Encrypt(true, w.first().opts, h, w.end.light)
+	}
 	return flowStart{n: w.first().N, conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(),
 		err: w.end.named(w.first(), err)}
 }
@@ -98,6 +108,7 @@ func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedu
 		res.evidence = witness.Evidence()
 	}
 	res.evidence.Figures = append(res.evidence.Figures, conn.Pace.Figures()...)
+	res.evidence.Figures = append(res.evidence.Figures, conn.TLS.Figures()...)
 	res.evidence.Figures = append(res.evidence.Figures, w.first().tripFigures()...)
 	return res
 }

@@ -20,7 +20,7 @@ type stallWatch struct {
 	began time.Time
 	seen  []progress // by the flows' numbers
 
-	unsplit unsplitWatch
+	unsplit unsplitWatches
 }
 
 // progress is how far a flow had come, and when it came so far.

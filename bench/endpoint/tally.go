@@ -14,20 +14,50 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// openTally opens what reads the counters of the end's interface and of its sockets. Where there
+// openTally opens what reads the counters of the end's interfaces and of its sockets. Where there
 // is no such interface the snapshots say so.
 func (m *meters) openTally(s wire.EndSpec, in *inside) {
-	if t, err := tally.Open(tally.Config{FS: in.files(), Dev: s.Dev}); err == nil {
-		m.tally = t
+	devs := s.Devs()
+	for i, dev := range devs {
+		c := tally.Config{FS: in.files(), Dev: dev}
+		if len(devs) > 1 {
+			c.Place = &i
+		}
+		t, err := tally.Open(c)
+		switch {
+		case err != nil:
+		case i == 0:
+			m.tally = t
+		default:
+			m.more = append(m.more, t)
+		}
 	}
 }
 
+// readTallies reads the counters of all interfaces at an edge.
+func (r *run) readTallies(e *edge) {
+	e.tally, e.more = r.tally.Read(r.end.sockets()...), nil
+	for _, t := range r.more {
+		e.more = append(e.more, t.Read())
+	}
+}
+
+// tallies lists what was read of the interfaces.
+func (e *edge) tallies() []*tally.Reading { return append([]*tally.Reading{e.tally}, e.more...) }
+
 // tallyNs returns how long reading the tally took.
 func (e *edge) tallyNs() int64 {
-	if e.tally == nil {
-		return 0
+	return took(e.tallies(), func(t *tally.Reading) int64 { return t.TookNs })
+}
+
+// took adds up what reading took.
+func took(all []*tally.Reading, of func(*tally.Reading) int64) (sum int64) {
+	for _, t := range all {
+		if t != nil {
+			sum += of(t)
+		}
 	}
-	return e.tally.TookNs
+	return sum
 }
 
 // tallied computes the rows of the tallies. The names of those that did not move go to h, with
@@ -35,24 +65,34 @@ func (e *edge) tallyNs() int64 {
 // window.
 func (r *run) tallied(h *results.Host, idle []string) []measure.Metric {
 	from, to := r.from.tally, r.to.tally
-	d := tally.Between(from, to)
-	rows, still, warnings := d.Rows(r.end.spec.Role == stream.TX)
-	h.Idle = results.Fold(slices.Concat(idle, still))
-	r.warnings = append(r.warnings, warnings...)
+	var rows []measure.Metric
+	before, after := r.from.tallies(), r.to.tallies()
+	for i := range min(len(before), len(after)) {
+		d := tally.Between(before[i], after[i])
+		own, still, warnings := d.Rows(r.end.spec.Role == stream.TX)
+		rows, idle = append(rows, own...), slices.Concat(idle, still)
+		r.warnings = append(r.warnings, warnings...)
+	}
+	h.Idle = results.Fold(idle)
 	if from == nil || to == nil {
 		return rows
 	}
-	for _, g := range to.Gaps {
-		if !g.Lacking() {
-			r.warnings = append(r.warnings, "not measured: "+g.Err.Error())
+	for _, x := range after {
+		if x == nil {
+			continue
+		}
+		for _, g := range x.Gaps {
+			if !g.Lacking() {
+				r.warnings = append(r.warnings, "not measured: "+g.Err.Error())
+			}
 		}
 	}
 	if r.turns != nil { // turns_read_us tells
 		return rows
 	}
 	return append(rows, measure.Metric{Name: "counter_tally_cpu_ns", Unit: "ns",
-		Value: float64(from.CostNs + to.CostNs), Source: "CLOCK_THREAD_CPUTIME_ID"},
-		measure.Metric{Name: "counter_tally_wall_ns", Unit: "ns", Value: float64(from.TookNs + to.TookNs),
+		Value: float64(took(slices.Concat(before, after), func(t *tally.Reading) int64 { return t.CostNs })), Source: "CLOCK_THREAD_CPUTIME_ID"},
+		measure.Metric{Name: "counter_tally_wall_ns", Unit: "ns", Value: float64(r.from.tallyNs() + r.to.tallyNs()),
 			Source: "CLOCK_MONOTONIC"})
 }
 

@@ -120,8 +120,29 @@ func (c *sharedTasks) close(t *bpf.Tasks) {
 
 // tasksOf finds whose softirq is the flow's: that of its interface and of those below it. Others'
 // brings nothing of the flow where it comes from hardware, or by loopback, and where both ends of a
-// veth link are the flow's; behind a bridge it may.
+// veth link are the flow's; behind a bridge it may. Where the flows have several interfaces, of
+// which the program knows one of the other end's, others' are nobody's.
 func tasksOf(s wire.EndSpec) (o bpf.TasksOptions, err error) {
+	for n := range s.NPorts() {
+		own, err := tasksOn(s.On(s.PortOf(n)))
+		if err != nil {
+			return own, err
+		}
+		if n == 0 {
+			o = own
+			continue
+		}
+		for _, i := range own.Ifindexes {
+			if !slices.Contains(o.Ifindexes, i) {
+				o.Ifindexes = append(o.Ifindexes, i)
+			}
+		}
+		o.OthersForeign, o.ByPacket = false, o.ByPacket || own.ByPacket
+	}
+	return o, nil
+}
+
+func tasksOn(s wire.EndSpec) (o bpf.TasksOptions, err error) {
 	inode, err := bpf.NetnsInode()
 	if o.Netns = uint32(inode); err != nil || s.Dev == "" {
 		return o, err

@@ -336,7 +336,7 @@ func (t *turnReader) bytes() uint64 { return sum(t.run.end.counters()).Bytes }
 
 // watch looks where the flows' softirq runs, in their turn only.
 func (t *turnReader) watch() *place.Watch {
-	if t.run.end.place == nil {
+	if len(t.run.end.places) == 0 {
 		return nil
 	}
 	return place.StartWatch(t.run.end.sockets()...)

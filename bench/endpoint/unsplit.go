@@ -16,13 +16,30 @@ type unsplitWatch struct {
 	before nic.Unsplit
 }
 
-// watchUnsplit notes what the driver has counted before payload flows.
-func watchUnsplit(e *End) (w unsplitWatch) {
-	if e.spec.Role == stream.RX && e.path.TakesQueue() && e.opts.NIC.Dev != "" {
-		w = unsplitWatch{dev: e.opts.NIC.Dev, read: readUnsplit}
-		w.before, _ = w.read(w.dev) // what cannot be read has not grown
+// unsplitWatches are those of all interfaces of an end.
+type unsplitWatches []unsplitWatch
+
+// watchUnsplit notes what the drivers have counted before payload flows.
+func watchUnsplit(e *End) (all unsplitWatches) {
+	if e.spec.Role != stream.RX || !e.path.TakesQueue() {
+		return nil
 	}
-	return w
+	for _, dev := range e.nicDevs() {
+		w := unsplitWatch{dev: dev, read: readUnsplit}
+		w.before, _ = w.read(w.dev) // what cannot be read has not grown
+		all = append(all, w)
+	}
+	return all
+}
+
+// grown describes what the first of them has counted since that counted any.
+func (all unsplitWatches) grown() (what, fix string) {
+	for i := range all {
+		if what, fix = all[i].grown(); what != "" {
+			break
+		}
+	}
+	return what, fix
 }
 
 func readUnsplit(dev string) (nic.Unsplit, error) {

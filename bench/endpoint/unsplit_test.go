@@ -27,8 +27,8 @@ func TestStallOfUnsplit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e := newEnd(several(wire.EndSpec{Role: stream.RX}, 2), stream.Mode{}, stream.Options{})
 			s := newStallWatch(e, time.Second)
-			s.unsplit = unsplitWatch{dev: "eth0", before: nic.Unsplit{"rx-hsplit_hbo": 3},
-				read: func(string) (nic.Unsplit, error) { return nic.Unsplit{"rx-hsplit_hbo": 3 + x.dropped}, nil }}
+			s.unsplit = unsplitWatches{{dev: "eth0", before: nic.Unsplit{"rx-hsplit_hbo": 3},
+				read: func(string) (nic.Unsplit, error) { return nic.Unsplit{"rx-hsplit_hbo": 3 + x.dropped}, nil }}}
 			time.Sleep(time.Second + time.Nanosecond)
 			e.flows[0].Meter.Bytes(5)
 			err := s.check()
@@ -70,7 +70,7 @@ func TestWhoWatchesUnsplit(t *testing.T) {
 	} {
 		e := newEnd(several(wire.EndSpec{Role: x.role}, 1), x.mode,
 			stream.Options{NIC: stream.NICQueue{Dev: "no-such-if"}})
-		if w := watchUnsplit(e); (w.read != nil) != x.want {
+		if w := watchUnsplit(e); (len(w) == 1) != x.want {
 			t.Errorf("%+v: %+v", x.mode, w)
 		} else if what, fix := w.grown(); what+fix != "" {
 			t.Errorf("an interface that is not there: %s; %s", what, fix)

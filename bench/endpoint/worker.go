@@ -90,6 +90,7 @@ type flowResult struct {
 	err      error
 	atNs     int64
 	peer     *stream.Farewell // TX
+	onward   *stream.Farewell // RX: of who received what was passed on; nil: nobody
 	farewell error
 	evidence stream.Evidence
 	nodes    map[int]int // pages of the payload's memory by NUMA node; nil: not known

@@ -3,7 +3,6 @@
 package tune
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -15,7 +14,6 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
-	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/race"
 )
 
@@ -41,8 +39,8 @@ const (
 type entry struct {
 	Space
 	together int
-	most     int // settings that are to race
-	seconds  float64
+	most     int     // settings that are to race
+	seconds  float64 // that its race may take
 	field    race.Field
 	race     *race.Race            // nil: it cannot run
 	fails    []int                 // of each arm
@@ -82,9 +80,10 @@ type Search struct {
 	block   int
 	groups  map[string]int
 	starts  int
-	tries   int    // of the start that is played, which something else disturbed
-	last    ending // of the start before
-	pace    int    // bits per second
+	tries   int     // of the start that is played, which something else disturbed
+	last    ending  // of the start before
+	lost    float64 // seconds that something else spoilt before there were races
+	pace    int     // bits per second
 
 	begun, said time.Time // when this session began, and last said how far it is
 }
@@ -141,22 +140,6 @@ func (s *Search) Begin(h *bench.Found) error {
 	return s.share()
 }
 
-// refuse takes out the cells of a file that the plan refuses on these hosts.
-func (e *entry) refuse(h *bench.Found) {
-	if m := h.Missing(e.Base); m != nil {
-		e.Cannot = append(e.Cannot, Cannot{e.Name, "", m.Reason, m.Fix})
-		return
-	}
-	e.Cells = slices.DeleteFunc(slices.Clone(e.Cells), func(c plan.Cell) bool {
-		m := h.Missing(c)
-		if m != nil {
-			what := strings.TrimPrefix(c.ID, c.RX+"/"+c.TX+" ")
-			e.Cannot = append(e.Cannot, Cannot{e.Name, what, m.Reason, m.Fix})
-		}
-		return m != nil
-	})
-}
-
 // out reports whether the mode cannot run.
 func (e *entry) out() bool {
 	return slices.ContainsFunc(e.Cannot, func(c Cannot) bool { return c.What == "" })
@@ -200,56 +183,6 @@ func (e *entry) fit(h *bench.Found) int {
 		}
 	}
 	return 1
-}
-
-// try plans starts in which each level is tried, apart from others.
-func (s *Search) try(e *entry) {
-	arms := e.singles()
-	if e.Cells != nil { // the levels are those of cells that there are
-		arms = e.witnesses()
-	}
-	byGroup := map[int][][]int{}
-	var order []int
-	for _, arm := range arms {
-		c := s.cell(e, arm)
-		g := s.group(e, &c)
-		if byGroup[g] == nil {
-			order = append(order, g)
-		}
-		byGroup[g] = append(byGroup[g], arm)
-	}
-	for _, g := range order {
-		for arms := range slices.Chunk(byGroup[g], e.together) {
-			s.queue = append(s.queue, start{entry: e, trial: arms, runs: s.runs(e, arms, true)})
-		}
-	}
-}
-
-// witnesses are the arms of a file by which each of its levels is tried: that of the defaults, and
-// for each level the cell that has the fewest other levels.
-func (x *Space) witnesses() (arms [][]int) {
-	all := x.all(0)
-	others := func(arm []int) (n int) {
-		for _, level := range arm {
-			n += min(level, 1)
-		}
-		return n
-	}
-	arms = append(arms, make([]int, len(x.Factors)))
-	for f := range x.Factors {
-		for level := 1; level < len(x.Factors[f].Levels); level++ {
-			var best []int
-			for _, arm := range all {
-				if arm[f] == level && (best == nil || others(arm) < others(best)) {
-					best = arm
-				}
-			}
-			if best != nil && !slices.ContainsFunc(arms, func(a []int) bool { return slices.Equal(a, best) }) {
-				arms = append(arms, best)
-			}
-		}
-	}
-	return arms
 }
 
 // cell makes the cell of an arm, at the pace that all have.
@@ -431,60 +364,6 @@ func (e *entry) next() (race.Start, bool) {
 	return e.race.Next()
 }
 
-// Tell takes what a start showed.
-func (s *Search) Tell(recs []results.Record) error {
-	now := s.now
-	if s.again(recs) {
-		s.tries++
-		return nil
-	}
-	s.tries = 0
-	seconds := s.seconds(recs)
-	if now.trial == nil {
-		return s.tellRace(now, seconds, recs)
-	}
-	for i := range recs {
-		s.tried(now.entry, now.trial[i], &recs[i])
-	}
-	if s.queue = s.queue[1:]; len(s.queue) > 0 {
-		return nil
-	}
-	return s.begin()
-}
-
-// mostTries is how often a start is made that something else disturbs.
-const mostTries = 3
-
-// again reports whether to make a start again: something else disturbed it, or a run failed. What
-// is tried for the first time is believed to be invalid only if it is so again.
-func (s *Search) again(recs []results.Record) bool {
-	return s.tries+1 < mostTries && slices.ContainsFunc(recs, func(r results.Record) bool {
-		return r.Verdict == results.Failed || r.FailedGate() == plan.ByEnvironment ||
-			r.Verdict == results.Invalid && s.now.trial != nil
-	})
-}
-
-// tried takes what became of a level.
-func (s *Search) tried(e *entry, arm []int, r *results.Record) {
-	defaults := !slices.ContainsFunc(arm, func(level int) bool { return level > 0 })
-	if defaults && r.SUT.ThroughputGbps != nil {
-		e.value = *r.SUT.ThroughputGbps
-	}
-	if r.Verdict == results.OK || r.FailedGate() == plan.ByEnvironment {
-		return
-	}
-	c := Cannot{Mode: e.Name, What: strings.Join(e.words(arm), " "), Reason: r.Reason, Fix: r.Fix}
-	s.note("%s %s: %s", e.Name, cmp.Or(c.What, atDefaults), r.Reason)
-	if defaults {
-		c.What = ""
-	}
-	e.Cannot = append(e.Cannot, c)
-	if e.gone == nil {
-		e.gone = map[plan.CellKey]bool{}
-	}
-	e.gone[e.cell(arm).Key()] = true
-}
-
 // begin begins the races, when all levels were tried.
 func (s *Search) begin() error {
 	if s.running() == 0 {
@@ -521,6 +400,8 @@ func (s *Search) begin() error {
 			e.waiting(&e.field))
 	}
 	s.block = 0
+	s.last = ending{} // what lies between is no mode's
+	s.lose(0)
 	return nil
 }
 
@@ -530,113 +411,4 @@ func (e *entry) waiting(f *race.Field) string {
 		return fmt.Sprintf(", and %d wait to come in where they may be better", n)
 	}
 	return ""
-}
-
-// leave takes out what could not run when it was tried: levels that were tried alone, and cells of
-// a file.
-func (e *entry) leave() {
-	e.Cells = slices.DeleteFunc(e.Cells, func(c plan.Cell) bool { return e.gone[c.Key()] })
-	for f := range e.Factors {
-		arm := make([]int, len(e.Factors))
-		for level := len(e.Factors[f].Levels) - 1; level > 0; level-- {
-			arm[f] = level
-			if e.gone[e.cell(arm).Key()] {
-				e.drop(f, level)
-			}
-		}
-	}
-	e.Factors = slices.DeleteFunc(e.Factors, func(f Factor) bool { return len(f.Levels) < 2 })
-}
-
-// tellRace tells a mode's race what a start showed.
-func (s *Search) tellRace(now *start, seconds float64, recs []results.Record) error {
-	e := now.entry
-	var readings []race.Reading
-	for i, arm := range now.race.Arms {
-		if v, out, ok := s.read(e, arm, &recs[i]); ok {
-			readings = append(readings, race.Reading{Arm: arm, Value: v, Out: out})
-			if out != "" {
-				what := cmp.Or(strings.Join(e.words(e.field.Arms[arm]), " "), atDefaults)
-				e.Cannot = append(e.Cannot, Cannot{e.Name, what, out, recs[i].Fix})
-			}
-		}
-	}
-	if err := e.race.Tell(now.race, seconds, readings); err != nil {
-		return fmt.Errorf("%s: %w", e.Name, err)
-	}
-	if next, ok := e.race.Next(); !ok || next.Block != now.race.Block {
-		s.sayBlock(e, now.race.Block, ok)
-	}
-	return nil
-}
-
-// mostFails is how often runs of a setting may fail, be invalid, or miss the pace.
-const mostFails = 2
-
-// atDefaults is what a setting is that differs in nothing.
-const atDefaults = "at its defaults"
-
-// read reads what a run says of its setting: a value, or why it is out. ok is false where it says
-// nothing: something else disturbed it, or it failed, was invalid or missed the pace, which may be
-// once.
-func (s *Search) read(e *entry, arm int, r *results.Record) (v float64, out string, ok bool) {
-	if v, ok := s.goal.value(r); ok {
-		return v, "", true
-	}
-	switch {
-	case r.Verdict == results.Unsupported:
-		return 0, r.Reason, true
-	case r.FailedGate() == plan.ByEnvironment:
-		return 0, "", false
-	case r.Verdict == results.OK && s.goal.offPace(r):
-		out = "it does not hold the pace of all modes"
-	case r.Verdict == results.OK:
-		return 0, "its run has no " + s.goal.Name, true
-	default:
-		out = r.Reason
-	}
-	if e.fails[arm]++; e.fails[arm] < mostFails {
-		return 0, "", false
-	}
-	return 0, out, true
-}
-
-// seconds returns how long a start took with what lay between it and the one before, from end to
-// end, and remembers its end; 0: not known. Starts that something else disturbed are in the time of
-// the one that was made in their place.
-func (s *Search) seconds(recs []results.Record) float64 {
-	was, now := s.last, ending{session: recs[0].SessionID}
-	for i := range recs {
-		now.utcNs = max(now.utcNs, recs[i].EndUTCNs())
-	}
-	s.last = now
-	if was.session != now.session || was.utcNs == 0 || now.utcNs <= was.utcNs {
-		return 0
-	}
-	return float64(now.utcNs-was.utcNs) / 1e9
-}
-
-// sayBlock says how a race stands after a block.
-func (s *Search) sayBlock(e *entry, block int, goesOn bool) {
-	in := 0
-	for _, p := range e.race.Standing() {
-		if p.Left == 0 {
-			in++
-		}
-	}
-	lead := "no run counted"
-	if l, ok := e.race.Leaders(); ok {
-		lead = "the defaults lead"
-		if words := e.words(e.field.Arms[l.Winner]); words != nil {
-			lead = strings.Join(words, " ") + " leads"
-		}
-		if l.Winner != e.field.Default && l.Gain > 0 {
-			lead += fmt.Sprintf(" (%+.1f %% so far)", 100*(l.Gain-1))
-		}
-	}
-	how := fmt.Sprintf("%d settings go on", in)
-	if !goesOn {
-		how = "the race is over"
-	}
-	s.note("%s, block %d: %s; %s (%.0f of %.0f s)", e.Name, block+1, lead, how, e.race.Spent(), e.seconds)
 }

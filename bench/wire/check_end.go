@@ -213,7 +213,8 @@ func checkHost(h *results.Host) error {
 			return fmt.Errorf("%s: %g", x.what, *x.v)
 		}
 	}
-	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.Steps.Check(), h.Back.Check(), h.Packets.Check(),
+	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.Steps.Check(), h.Back.Check(), h.Then.Check(),
+		h.Packets.Check(),
 		h.CheckFlows(),
 		checkProbes(h.Probes))
 }

@@ -264,6 +264,7 @@ type EndSpec struct {
 	Dev  string      `json:"dev,omitempty"` // the interface whose queues the flow uses
 	// the one with address and route, where that is another, such as a VLAN
 	Upper  string        `json:"upper,omitempty"`
+	More   []Port        `json:"more,omitempty"` // interfaces beside that one
 	Cookie stream.Cookie `json:"cookie"`
 
 	Flows       []FlowSpec `json:"flows"`

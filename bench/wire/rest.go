@@ -14,9 +14,9 @@ const (
 	OpRestEnd   Op = "rest-end"   // nothing -> Rest
 )
 
-// RestParams names the interface of the flow, whose pollers are told apart.
+// RestParams names the interfaces of the flows, whose pollers are told apart.
 type RestParams struct {
-	Dev string `json:"dev,omitempty"`
+	Devs []string `json:"devs,omitempty"`
 }
 
 // Rest is what the CPUs did since it began.

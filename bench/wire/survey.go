@@ -13,7 +13,9 @@ import (
 type SurveyParams struct {
 	Dev   string `json:"dev,omitempty"`   // the interface whose queues the flow uses; "" is loopback
 	Upper string `json:"upper,omitempty"` // the one with address and route, where that is another
-	Live  bool   `json:"live,omitempty"`  // only what may change while the host is up
+	// More are interfaces beside Dev, of flows that have several.
+	More []string `json:"more,omitempty"`
+	Live bool     `json:"live,omitempty"` // only what may change while the host is up
 }
 
 // Survey is a host's snapshot, as of package environment.

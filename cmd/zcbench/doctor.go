@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/internal/helper"
 	"github.com/zcbench/zcbench/internal/screen"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // diagnosis is what doctor prints with --json.
@@ -58,7 +59,7 @@ between the hosts does not carry.
 names and serial numbers: attach it when you report that zcbench is wrong about a
 NIC. --replay shows what doctor would say on the host of such a file.
 
-docs/settings.md describes the JSON.`,
+docs/settings.md describes the JSON; of several interfaces it is a list.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := host.ParseSpec(hostSpec); err != nil {
@@ -70,32 +71,35 @@ docs/settings.md describes the JSON.`,
 			if cmd.Flags().Changed("record") {
 				return record(cmd, hostSpec, dev, recordTo, asJSON)
 			}
-			var d *diagnosis
-			var err error
-			if cmd.Flags().Changed("replay") {
-				d, err = replay(replayFrom)
-			} else {
-				d, err = diagnose(cmd, hostSpec, dev, peer)
-			}
+			all, err := diagnoses(cmd, hostSpec, dev, replayFrom, peer)
 			if err != nil {
 				return err
 			}
+			w := cmd.OutOrStdout()
 			if asJSON {
-				enc := json.NewEncoder(cmd.OutOrStdout())
+				enc := json.NewEncoder(w)
 				enc.SetIndent("", "  ")
-				return enc.Encode(d)
+				if len(all) == 1 {
+					return enc.Encode(all[0])
+				}
+				return enc.Encode(all)
 			}
-			if fix {
-				d.printFixes(cmd.OutOrStdout())
-				return nil
+			for i, d := range all {
+				if i > 0 {
+					fmt.Fprintln(w)
+				}
+				if fix {
+					d.printFixes(w)
+				} else {
+					d.print(w)
+				}
 			}
-			d.print(cmd.OutOrStdout())
 			return nil
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&hostSpec, "host", "local", "host to check: "+host.Forms())
-	f.StringVar(&dev, "dev", "", "interface to check")
+	f.StringVar(&dev, "dev", "", "interface to check, or several: eth0,eth1")
 	peer.add(cmd)
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	f.BoolVar(&fix, "fix", false, "print a script that would fix what is missing")
@@ -117,6 +121,28 @@ func bringHelper(cmd *cobra.Command, h *host.Host) {
 	if err := h.Carry(cmd.Context(), helper.GPU, helper.Finder(helper.GPU)); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: GPUs cannot be tried: %v; %s\n", err, fault.Fix(err))
 	}
+}
+
+// diagnoses looks at a host, once for each interface that is named, or at a record of one.
+func diagnoses(cmd *cobra.Command, spec, dev, replayFrom string, peer peerFlags) (all []*diagnosis, err error) {
+	if cmd.Flags().Changed("replay") {
+		d, err := replay(replayFrom)
+		return []*diagnosis{d}, err
+	}
+	devs := []string{dev}
+	if strings.Contains(dev, ",") {
+		if devs, err = matrix.Devs(dev); err != nil {
+			return nil, cli.UsageError(err)
+		}
+	}
+	for _, dev := range devs {
+		d, err := diagnose(cmd, spec, dev, peer)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
 }
 
 func diagnose(cmd *cobra.Command, spec, dev string, peer peerFlags) (*diagnosis, error) {

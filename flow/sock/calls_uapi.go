@@ -39,6 +39,12 @@ func Sendfile(out, in int, off *int64, n int) (int, unix.Errno) {
 	return int(r), e
 }
 
+// Splice calls splice(2): it moves up to n bytes from in to out, one of which is a pipe.
+func Splice(in, out, n, flags int) (int, unix.Errno) {
+	r, _, e := unix.RawSyscall6(unix.SYS_SPLICE, uintptr(in), 0, uintptr(out), 0, uintptr(n), uintptr(flags))
+	return int(r), e
+}
+
 // pollFd mirrors struct pollfd of include/uapi/asm-generic/poll.h.
 type pollFd struct {
 	_       structs.HostLayout

@@ -35,6 +35,9 @@ type Conn struct {
 	// EndOfSend; at the receiver it is what the sender told.
 	Sent uint64
 
+	// TLS is of a flow whose payload is in records; nil: it is plain.
+	TLS *Encryption
+
 	// Visits are of a flow whose requests each come by a connection of its own.
 	Visits Visiting
 
@@ -137,7 +140,7 @@ func (c *Conn) Close() (err error) {
 	}
 	fd := c.FD
 	c.FD = -1
-	return errors.Join(err, unix.Close(fd))
+	return errors.Join(err, unix.Close(fd), c.TLS.close())
 }
 
 // words returns the connection over which both ends talk.

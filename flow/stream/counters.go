@@ -84,6 +84,7 @@ type Meter struct {
 	packets  *PacketTrips // of one whose requests are packets
 	visits   *Visits      // of one whose requests have a connection each
 	answers  *Answers     // of a receiver that answers them
+	onward   *Onward      // of one that passes on what it shows its toucher
 }
 
 // bump adds n without a locked read-modify-write: there is one writer.
@@ -121,6 +122,9 @@ func (m *Meter) Visits() *Visits { return m.visits }
 
 // Answer makes requests get answers: see [Meter.Trip].
 func (m *Meter) Answer(a *Answers) { m.answers = a }
+
+// PassOn makes what the path shows its [Toucher] go there: see [Meter.Trip].
+func (m *Meter) PassOn(o *Onward) { m.onward = o }
 
 // Trips returns the flow's round trips; nil: it has none. Answers likewise.
 func (m *Meter) Trips() *Trips { return m.trips }

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"time"
+
+	"github.com/zcbench/zcbench/flow/records"
 )
 
 // Cookie names a flow. Only a sender that knows it is measured.
@@ -77,11 +79,51 @@ type Hello struct {
 	// Back is the port of the sender's host to which the receiver sends the other way; 0: it does
 	// not.
 	Back uint16
+	// Records: the payload is in records of that version of TLS; 0: it is plain.
+	Records records.Version
+	// Looks: it opens no flow, and is only to find out what its host can do.
+	Looks bool
 }
 
-// connects is the flag of [Hello].Connects on the wire: flags and Back are the upper half of the
-// period.
-const connects = 1
+// Flags of [Hello] on the wire: they and Back are the upper half of the period.
+const (
+	connects  = 1
+	records13 = 2
+	records12 = 4
+	looks     = 8
+)
+
+// flags returns those of h.
+func (h Hello) flags() (f uint64) {
+	if h.Connects {
+		f |= connects
+	}
+	if h.Looks {
+		f |= looks
+	}
+	switch h.Records {
+	case records.TLS13:
+		f |= records13
+	case records.TLS12:
+		f |= records12
+	}
+	return f
+}
+
+// setFlags reads them; false: there is one that it does not know.
+func (h *Hello) setFlags(f uint16) bool {
+	h.Connects, h.Looks = f&connects != 0, f&looks != 0
+	switch f &^ (connects | looks) {
+	case 0:
+	case records13:
+		h.Records = records.TLS13
+	case records12:
+		h.Records = records.TLS12
+	default:
+		return false
+	}
+	return true
+}
 
 // Welcome tells the sender to begin.
 type Welcome struct {
@@ -170,11 +212,7 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, helloMagic[:]...)
 	b = append(b, h.Cookie[:]...)
 	b = binary.BigEndian.AppendUint64(b, h.MessageBytes|uint64(h.ResponseBytes)<<32)
-	flags := uint64(0)
-	if h.Connects {
-		flags = connects
-	}
-	b = binary.BigEndian.AppendUint64(b, h.PeriodBytes|flags<<48|uint64(h.Back)<<32)
+	b = binary.BigEndian.AppendUint64(b, h.PeriodBytes|h.flags()<<48|uint64(h.Back)<<32)
 	b = appendDuration(b, h.Duration)
 	var name [20]byte
 	copy(name[:], h.TXMode)
@@ -215,7 +253,7 @@ func ParseHello(b []byte) (Hello, error) {
 			MaxPeriodBytes)
 	}
 	flags := binary.BigEndian.Uint16(body[24:])
-	if h.Connects, h.Back = flags == connects, binary.BigEndian.Uint16(body[26:]); flags > connects {
+	if h.Back = binary.BigEndian.Uint16(body[26:]); !h.setFlags(flags) {
 		return Hello{}, fmt.Errorf("hello: byte 28: unknown flags %#x", flags)
 	}
 	if h.Connects && h.ResponseBytes == 0 {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/flow/records"
 )
 
 var (
@@ -31,6 +33,13 @@ func encode(t testing.TB, v encoding.BinaryAppender) []byte {
 	return b[6:]
 }
 
+// someRecords is a hello of a flow that is encrypted, and of one who only looks.
+var someRecords = func() Hello {
+	h := someHello
+	h.Records, h.Looks = records.TLS12, true
+	return h
+}()
+
 // frames are the frames with their parsers.
 var frames = []struct {
 	name  string
@@ -39,6 +48,7 @@ var frames = []struct {
 	parse func([]byte) (encoding.BinaryAppender, error)
 }{
 	{"hello", someHello, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
+	{"hello", someRecords, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
 	{"hello", someVisits, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
 	{"welcome", someWelcome, welcomeSize, func(b []byte) (encoding.BinaryAppender, error) { return parseWelcome(b) }},
 	{"farewell", someFarewell, farewellSize, func(b []byte) (encoding.BinaryAppender,
@@ -117,7 +127,7 @@ func TestHelloRefusesWhatItCannotMean(t *testing.T) {
 			t.Errorf("%+v: %v, not %q", h, err, c.say)
 		}
 	}
-	if _, err := ParseHello(reseal(encode(t, someHello), 29, 2)); err == nil ||
+	if _, err := ParseHello(reseal(encode(t, someHello), 29, 16)); err == nil ||
 		!strings.Contains(err.Error(), "flags") {
 		t.Errorf("unknown flags: %v", err)
 	}

@@ -91,6 +91,12 @@ const (
 	Connects
 	// Accepts: it can take such connections.
 	Accepts
+	// Forwards: its application can pass payload on, by [Forwarder] or else from memory that it
+	// sees; Splices: also by splice(2).
+	Forwards
+	Splices
+	// Encrypts: payload can be encrypted, or decrypted, by the application itself ([Encryption]).
+	Encrypts
 )
 
 // Mode is one data path: its name, its promise, what it needs, and its code. A mode is declared

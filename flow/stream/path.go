@@ -5,6 +5,7 @@ package stream
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 )
 
@@ -41,7 +42,12 @@ type Options struct {
 	// Objects are the bursts of a sender; the zero value: none.
 	Objects Objects
 	Trips   TripOptions // of senders whose mode makes RoundTrips
+	// TLS is who encrypts the payload; of the application only where the mode [Encrypts].
+	TLS records.How
 }
+
+// Looks reports whether the application reads the payload where the path has it.
+func (o *Options) Looks() bool { return o.Touch != TouchNone || o.TLS == records.User }
 
 // Limits of [Options].
 const (

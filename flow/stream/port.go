@@ -52,6 +52,7 @@ func pendingRoom() int {
 // once, and closes and counts every other connection, before, during and after them.
 type Port struct {
 	ln        net.Listener
+	more      []net.Listener // of other addresses, with the same port
 	cookie    Cookie
 	room      int // for pending ones
 	flow      chan accepted
@@ -88,20 +89,44 @@ func ListenFor(addr string, cookie Cookie, flows int, o sock.Options) (*Port, er
 	if err != nil {
 		return nil, err
 	}
-	go p.acceptLoop()
+	go p.acceptLoop(p.ln)
 	return p, nil
+}
+
+// Also listens on another address, with the port's number, for flows of the same numbers: for an
+// end that has several interfaces.
+func (p *Port) Also(host string, o sock.Options) error {
+	_, port, err := net.SplitHostPort(p.Addr().String())
+	if err != nil {
+		return err
+	}
+	ln, err := listenOn(net.JoinHostPort(host, port), o)
+	if err != nil {
+		return err
+	}
+	p.more = append(p.more, ln)
+	go p.acceptLoop(ln)
+	return nil
 }
 
 // openPort opens a port that does not take connections yet.
 func openPort(addr string, cookie Cookie, flows int, o sock.Options) (*Port, error) {
+	ln, err := listenOn(addr, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Port{ln: ln, cookie: cookie, room: pendingRoom(), flow: make(chan accepted, flows),
+		taken: make([]bool, flows), left: flows}, nil
+}
+
+func listenOn(addr string, o sock.Options) (net.Listener, error) {
 	lc := net.ListenConfig{Control: control(o)}
 	lc.SetMultipathTCP(false) // the default since Go 1.24; the flow is to be plain TCP
 	ln, err := lc.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, listenError(addr, err)
 	}
-	return &Port{ln: ln, cookie: cookie, room: pendingRoom(), flow: make(chan accepted, flows),
-		taken: make([]bool, flows), left: flows}, nil
+	return ln, nil
 }
 
 func control(o sock.Options) func(string, string, syscall.RawConn) error {
@@ -136,9 +161,9 @@ func (p *Port) Addr() net.Addr { return p.ln.Addr() }
 // Strangers returns how many connections were closed because they were not the flow.
 func (p *Port) Strangers() uint64 { return p.strangers.Load() }
 
-func (p *Port) acceptLoop() {
+func (p *Port) acceptLoop(ln net.Listener) {
 	for {
-		c, err := p.take()
+		c, err := p.take(ln)
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
 				return
@@ -153,8 +178,8 @@ func (p *Port) acceptLoop() {
 }
 
 // take takes the next connection, and keeps why it could not.
-func (p *Port) take() (net.Conn, error) {
-	c, err := p.ln.Accept()
+func (p *Port) take(ln net.Listener) (net.Conn, error) {
+	c, err := ln.Accept()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refused = err
@@ -192,8 +217,11 @@ func (p *Port) handshake(c net.Conn) {
 		p.unread.Add(1)
 	}
 	ok := err == nil && perr == nil && subtle.ConstantTimeCompare(h.Cookie[:], p.cookie[:]) == 1
-	if !p.settle(c, h, ok) {
-		p.strangers.Add(1)
+	looks := ok && h.Looks
+	if !p.settle(c, h, ok && !looks) {
+		if !looks {
+			p.strangers.Add(1)
+		}
 		c.Close()
 	}
 }
@@ -291,7 +319,11 @@ func (p *Port) Close() error {
 		case a := <-p.flow:
 			a.conn.Close()
 		default:
-			return p.ln.Close()
+			err := p.ln.Close()
+			for _, ln := range p.more {
+				err = errors.Join(err, ln.Close())
+			}
+			return err
 		}
 	}
 }

@@ -30,7 +30,7 @@ func patient(t *testing.T, room int) (p *Port, come func() net.Conn) {
 	handshakeTime, helloTime = usually.handshake, usually.hello
 	q := make(queue, 1<<14) // as many wait in it
 	p = &Port{ln: q, cookie: NewCookie(), room: room, flow: make(chan accepted, 1), taken: make([]bool, 1), left: 1}
-	go p.acceptLoop()
+	go p.acceptLoop(p.ln)
 	t.Cleanup(func() {
 		p.Close()
 		synctest.Wait()

@@ -47,7 +47,7 @@ func TestRefusedAccept(t *testing.T) {
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(context.DeadlineExceeded)
 	take := func() error {
-		_, err := p.take()
+		_, err := p.take(p.ln)
 		_, _, late := p.Accept(over)
 		if err == nil {
 			return errors.New("it was taken")
@@ -57,7 +57,7 @@ func TestRefusedAccept(t *testing.T) {
 	// Go goes on after these; there is none to time out.
 	but := append([]unix.Errno{unix.ECONNABORTED, unix.ETIMEDOUT}, remedytest.Repeated...)
 	remedytest.Try(t, remedy.Accept, p.Addr().String(), remedytest.Denied(unix.SYS_ACCEPT4, take), but...)
-	if _, err := p.take(); err != nil {
+	if _, err := p.take(p.ln); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := p.Accept(over); !errors.Is(err, context.DeadlineExceeded) {

@@ -5,6 +5,8 @@ package stream
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/zcbench/zcbench/flow/records"
 )
 
 // Touch says what the receiving application does with the payload.
@@ -24,6 +26,10 @@ type Toucher struct {
 	period uint64
 	ref    []byte // two periods, so that any piece of up to one period lies in it whole
 	sum    uint64 // keeps the reads alive
+
+	opener *records.Opener // of a flow that the application decrypts; nil: what comes is payload
+	opened int             // bytes of payload since the last call of Payload
+	err    error           // of a record
 }
 
 // NewToucher prepares for a flow whose pattern has the given period in bytes.
@@ -38,6 +44,36 @@ func NewToucher(t Touch, period int) *Toucher {
 
 // Next treats p, the bytes that follow those of the last call.
 func (c *Toucher) Next(p []byte, m *Meter) {
+	if c.opener != nil {
+		c.open(p, m)
+		return
+	}
+	c.show(p, m)
+}
+
+// open decrypts p, and treats the payload of the records that end there.
+func (c *Toucher) open(p []byte, m *Meter) {
+	for len(p) > 0 && c.err == nil {
+		var plain []byte
+		plain, p, c.err = c.opener.Next(p)
+		c.opened += len(plain)
+		c.show(plain, m)
+	}
+}
+
+// Payload returns how much payload there was in n bytes, all that was treated since the last call:
+// of a flow that is decrypted here that of the records which ended there, and why one could not be
+// opened.
+func (c *Toucher) Payload(n int) (int, error) {
+	if c.opener == nil {
+		return n, nil
+	}
+	n, c.opened = c.opened, 0
+	return n, c.err
+}
+
+// show treats payload.
+func (c *Toucher) show(p []byte, m *Meter) {
 	if m.answers != nil {
 		m.answers.show(p, m)
 	}
@@ -46,6 +82,9 @@ func (c *Toucher) Next(p []byte, m *Meter) {
 		c.read(p)
 	case TouchVerify:
 		c.verify(p, m)
+	}
+	if m.onward != nil {
+		m.onward.Send(p, m)
 	}
 	c.pos += uint64(len(p))
 }

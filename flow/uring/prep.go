@@ -74,6 +74,14 @@ func (s *sqe) RecvZC(fd int, zcrx uint32, user uint64) *sqe {
 	return s
 }
 
+// RecvZCUpTo does what RecvZC does, for at most n bytes (6.15): its last completion, with 0, also
+// comes when so many have come.
+func (s *sqe) RecvZCUpTo(fd int, zcrx uint32, n int, user uint64) *sqe {
+	s.RecvZC(fd, zcrx, user)
+	s.Len = uint32(n)
+	return s
+}
+
 // Send writes buf, with flags as of send(2): MSG_WAITALL sends all of it before
 // it completes. The result is a byte count.
 func (s *sqe) Send(fd int, buf []byte, msgFlags int, user uint64) *sqe {
@@ -101,6 +109,20 @@ func (s *sqe) SendZCFixed(fd int, index int, buf []byte, msgFlags int, report bo
 	s.SendZC(fd, buf, msgFlags, report, user)
 	s.Ioprio |= recvsendFixedBuf
 	s.BufIndex = uint16(index)
+	return s
+}
+
+// SendVectorZC sends the pieces of v as SendZCFixed sends one: all lie in buffer index (6.15). The
+// kernel reads v when the request is submitted.
+func (s *sqe) SendVectorZC(fd int, index int, v *Vector, msgFlags int, report bool, user uint64) *sqe {
+	v.header.Iov = unsafe.SliceData(v.pieces)
+	v.header.Iovlen = uint64(len(v.pieces))
+	*s = sqe{Opcode: opSendMsgZC, Ioprio: recvsendFixedBuf, FD: int32(fd),
+		Addr: uint64(uintptr(unsafe.Pointer(&v.header))),
+		Len:  1, OpFlags: uint32(msgFlags), UserData: user, BufIndex: uint16(index)}
+	if report {
+		s.Ioprio |= sendZCReportUsage
+	}
 	return s
 }
 

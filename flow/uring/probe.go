@@ -135,6 +135,14 @@ var probes = []struct {
 		}},
 }
 
+// Known lists the names of the features that [Probe] attempts, with their kernels.
+func Known() (out []Feature) {
+	for _, p := range probes {
+		out = append(out, Feature{Name: p.name, Kernel: p.kernel})
+	}
+	return out
+}
+
 // Probe attempts each feature, a few milliseconds in all, and leaves nothing
 // behind. It sends some bytes over 127.0.0.1. It never looks at the release.
 func Probe() Features {

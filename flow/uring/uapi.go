@@ -17,6 +17,7 @@ const (
 	opSend        = 26
 	opRecv        = 27
 	opSendZC      = 47 // 6.0
+	opSendMsgZC   = 48 // 6.1
 )
 
 // Flags of a submission queue entry: IOSQE_*.

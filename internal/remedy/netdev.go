@@ -78,8 +78,8 @@ func netdevRows() []Row {
 		of(BindTX,
 			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel, or this driver, does not send from device memory",
 				Do: "use Linux 6.16 or later with CONFIG_NET_DEVMEM, and a driver that sends from device memory " +
-					"(bnxt, mlx5, gve, fbnic of a " +
-					"recent kernel)", Look: "uname -r, or ethtool -i DEV,", Effect: undoable,
+					"(bnxt, mlx5, gve, fbnic of a recent kernel); in a container Linux 7.2, and an interface that " +
+					"has a queue of such a NIC leased", Look: "uname -r, or ethtool -i DEV,", Effect: undoable,
 				Undo:   "boot the kernel of before",
 				Kernel: "net/core/netdev-genl.c: netdev_nl_bind_tx_doit"},
 			Row{Errno: unix.EINVAL, Cause: "the file is no dmabuf, or its memory or its pieces are no multiple " +

@@ -20,6 +20,7 @@ const (
 	SetCongestion Call = "setsockopt: TCP_CONGESTION"
 	SetSegment    Call = "setsockopt: UDP_SEGMENT"
 	SetGather     Call = "setsockopt: UDP_GRO"
+	SetTLS        Call = "setsockopt: TCP_ULP, SOL_TLS"
 	GetOption     Call = "getsockopt"
 	EpollParams   Call = "ioctl EPIOCSPARAMS"
 )
@@ -97,7 +98,7 @@ func sockoptRows() []Row {
 				Do:     "leave out --pace: paced flows need kernel 3.12 or later",
 				Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"},
 		},
-		congestionRows(), datagramRows(),
+		congestionRows(), datagramRows(), tlsRows(),
 		[]Row{
 			{Call: GetOption, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know that option", Look: "uname -r",
 				Do:     "use a newer kernel",
@@ -136,4 +137,19 @@ func datagramRows() []Row {
 		{Call: SetGather, Cause: "the kernel does not know UDP_GRO", Look: "uname -r",
 			Do: "use --rx udp: UDP_GRO needs kernel 5.0 or later", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
 	}
+}
+
+// tlsRows makes the rows of the keys of kTLS.
+func tlsRows() []Row {
+	const set, without = "net/tls/tls_main.c: do_tls_setsockopt_conf", "use --tls user, or leave out --tls"
+	return append(forbidden(SetTLS, without),
+		Row{Call: SetTLS, Errno: unix.ENOENT, Cause: "the kernel has no kTLS, or its module is not loaded",
+			Look: "cat /proc/net/tls_stat", Do: "modprobe tls, or use --tls user", Effect: undoable,
+			Undo: "modprobe -r tls", Kernel: "net/ipv4/tcp_ulp.c: tcp_set_ulp"},
+		Row{Call: SetTLS, Errno: unix.ENOTCONN, Cause: "the other end has closed the connection",
+			Look: "the other end's own message", Do: "see the other end's own message",
+			Kernel: "net/tls/tls_main.c: tls_init"},
+		Row{Call: SetTLS, Errno: unix.EINVAL, Cause: "the kernel does not know that version of TLS, or the cipher",
+			Look: "uname -r", Do: without + ": TLS 1.3 needs Linux 5.1 or later", Kernel: set},
+		Row{Call: SetTLS, Cause: "the kernel does not take the keys", Look: "journalctl -k", Do: without, Kernel: set})
 }

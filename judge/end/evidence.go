@@ -17,7 +17,6 @@ type Evidence struct {
 	Mode      string
 	Path      stream.Mode
 	Cell      *plan.Cell
-	Dev       string   // by which its flows are steered
 	MaxCopied *float64 // share of a zero-copy mode's payload; nil: [DefaultMaxCopied]
 
 	Start, From, To  int64 // when it was to begin, and the window; To is 0: there is none
@@ -42,13 +41,17 @@ type Flow struct {
 	Moved      bool            // something in the window, or that is not known
 	Peer       *stream.Farewell
 	Evidence   stream.Evidence
-	CopiesHere bool // where it stays, its mode cannot but copy
+	TLS        *stream.Encryption // nil: its payload was plain, or it did not come so far
+	CopiesHere bool               // where it stays, its mode cannot but copy
+
+	Onward *Onward // how it was passed on; nil: it was not
 
 	Trips        bool   // it is one of round trips
 	Asks         bool   // and this end asks
 	RequestBytes uint64 // of each request
 	AnswerBytes  uint64 // of each answer
 
+	Dev         string // by which it is steered
 	Strayed     string // that it was seen on another queue than its own; "": it was not
 	OtherDevFix string // what to do where it came by another interface; "": it did not
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
 
@@ -22,6 +23,13 @@ type End struct {
 var Ends = [2]End{
 	{NSReceiver, "sn0", "10.77.0.1/24", "fd00:77::1/64"},
 	{NSSender, "sn1", "10.77.0.2/24", "fd00:77::2/64"},
+}
+
+// Beside is a second wire between the same two hosts, where the soft NIC is loaded with pairs=2:
+// each has two ports then.
+var Beside = [2]End{
+	{NSReceiver, "sn2", "10.78.0.1/24", "fd00:78::1/64"},
+	{NSSender, "sn3", "10.78.0.2/24", "fd00:78::2/64"},
 }
 
 // setupOnce does what lasts as long as the machine.
@@ -72,21 +80,27 @@ func SetupNetwork(mtu int) error {
 	if err := linkUp("lo"); err != nil {
 		return err
 	}
-	for _, e := range Ends {
-		if err := e.moveTo(mtu); err != nil {
+	for i, e := range Ends {
+		ns, err := newNamespace(e.NS)
+		if err != nil {
+			return err
+		}
+		defer ns.Close() // its name keeps it
+		if err := e.moveTo(ns, mtu); err != nil {
+			return err
+		}
+		if _, err := rtnl.LinkNamed(Beside[i].Dev); err != nil {
+			continue
+		}
+		if err := Beside[i].moveTo(ns, mtu); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// moveTo makes the end's namespace, moves its NIC there and configures it.
-func (e End) moveTo(mtu int) error {
-	ns, err := newNamespace(e.NS)
-	if err != nil {
-		return err
-	}
-	defer ns.Close() // its name keeps it
+// moveTo moves the end's NIC into its namespace and configures it.
+func (e End) moveTo(ns *veth.Netns, mtu int) error {
 	c, err := rtnl.Dial()
 	if err != nil {
 		return err

@@ -55,11 +55,18 @@ MODULE_PARM_DESC(no_rss, "gve: a device without the option of RSS: no table and 
 module_param_named(rule_busy, sn_rule_busy, uint, 0644);
 MODULE_PARM_DESC(rule_busy, "how many times reading a rule back fails with EBUSY from now on (default 0)");
 
-static struct net_device *ports[2];
+#define SN_PAIRS_MAX 4
+#define SN_PORTS_MAX (2 * SN_PAIRS_MAX)
+
+static unsigned int pairs = 1;
+module_param(pairs, uint, 0444);
+MODULE_PARM_DESC(pairs, "pairs of devices, sn0 with sn1, sn2 with sn3, ..., 1 to 4 (default 1)");
+
+static struct net_device *ports[SN_PORTS_MAX];
 static struct platform_device *card;
 static DEFINE_MUTEX(param_lock);
 
-static int engine_cpus[2] = { -1, -1 };
+static int engine_cpus[SN_PORTS_MAX] = { [0 ... SN_PORTS_MAX - 1] = -1 };
 static int irq_cpus[SN_QUEUES_MAX] = { [0 ... SN_QUEUES_MAX - 1] = -1 };
 
 /* A parameter that is a list of CPUs, one per port or queue; -1: any. */
@@ -102,10 +109,10 @@ static int cpus_get(char *buf, const int *cpus, unsigned int max)
 
 static int engine_cpus_set(const char *val, const struct kernel_param *kp)
 {
-	int i, err = cpus_set(val, engine_cpus, 2);
+	int i, err = cpus_set(val, engine_cpus, 2 * pairs);
 
 	mutex_lock(&param_lock);
-	for (i = 0; !err && i < 2; i++)
+	for (i = 0; !err && i < SN_PORTS_MAX; i++)
 		if (ports[i])
 			sn_engine_set_cpu(netdev_priv(ports[i]));
 	mutex_unlock(&param_lock);
@@ -114,12 +121,12 @@ static int engine_cpus_set(const char *val, const struct kernel_param *kp)
 
 static int engine_cpus_get(char *buf, const struct kernel_param *kp)
 {
-	return cpus_get(buf, engine_cpus, 2);
+	return cpus_get(buf, engine_cpus, 2 * pairs);
 }
 
 static const struct kernel_param_ops engine_cpus_ops = { .set = engine_cpus_set, .get = engine_cpus_get };
 module_param_cb(engine_cpus, &engine_cpus_ops, NULL, 0644);
-MODULE_PARM_DESC(engine_cpus, "CPUs of the two engine threads, such as 2,3 (default any)");
+MODULE_PARM_DESC(engine_cpus, "CPUs of the engine threads, one of each device, such as 2,3 (default any)");
 
 static int irq_cpus_set(const char *val, const struct kernel_param *kp)
 {
@@ -188,35 +195,35 @@ static int create_card(void)
 
 static void destroy_ports(void)
 {
-	struct net_device *gone[2];
+	struct net_device *gone[SN_PORTS_MAX];
 	int i;
 
 	mutex_lock(&param_lock);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < SN_PORTS_MAX; i++) {
 		gone[i] = ports[i];
 		ports[i] = NULL;
 	}
 	mutex_unlock(&param_lock);
 	/* Each may still look at the other: take both off the wire first. */
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < SN_PORTS_MAX; i++)
 		if (gone[i] && gone[i]->reg_state == NETREG_REGISTERED)
 			unregister_netdev(gone[i]);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < SN_PORTS_MAX; i++)
 		if (gone[i]) {
 			cancel_delayed_work_sync(&((struct sn_dev *)netdev_priv(gone[i]))->link_work);
 			sn_engine_stop(netdev_priv(gone[i]));
 		}
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < SN_PORTS_MAX; i++)
 		if (gone[i])
 			sn_netdev_destroy(gone[i]);
 }
 
 static int create_ports(void)
 {
-	struct sn_dev *sn[2];
-	int i, err;
+	struct sn_dev *sn[SN_PORTS_MAX];
+	int i, n = 2 * pairs, err;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < n; i++) {
 		ports[i] = sn_netdev_create(&card->dev, i, queues);
 		if (IS_ERR(ports[i])) {
 			err = PTR_ERR(ports[i]);
@@ -225,9 +232,9 @@ static int create_ports(void)
 		}
 		sn[i] = netdev_priv(ports[i]);
 	}
-	sn[0]->peer = sn[1];
-	sn[1]->peer = sn[0];
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < n; i++)
+		sn[i]->peer = sn[i ^ 1];
+	for (i = 0; i < n; i++) {
 		err = netif_set_real_num_queues(ports[i], channels, channels);
 		if (!err)
 			err = sn_engine_start(sn[i]);
@@ -243,6 +250,10 @@ static int __init softnic_init(void)
 {
 	int err;
 
+	if (pairs < 1 || pairs > SN_PAIRS_MAX) {
+		pr_err("softnic: pairs=%u must be 1 to %u\n", pairs, SN_PAIRS_MAX);
+		return -EINVAL;
+	}
 	if (queues < 1 || queues > SN_QUEUES_MAX || channels < 1 || channels > queues) {
 		pr_err("softnic: queues=%u must be 1 to %u, channels=%u 1 to queues\n", queues, SN_QUEUES_MAX, channels);
 		return -EINVAL;
@@ -261,7 +272,7 @@ static int __init softnic_init(void)
 		platform_device_unregister(card);
 		return err;
 	}
-	pr_info("softnic: %s and %s, %u of %u queues, %s, built for %s\n", ports[0]->name, ports[1]->name,
+	pr_info("softnic: %s to %s, %u of %u queues, %s, built for %s\n", ports[0]->name, ports[2 * pairs - 1]->name,
 		channels, queues, sn_inline ? "in-line" : "engine threads", UTS_RELEASE);
 	return 0;
 }

@@ -61,6 +61,9 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	rows := rows{seconds: c.CPU.WallS}
 	if !cfg.DevOfAll {
 		rows.packets = Packets(before.Link, after.Link, cfg.Sends)
+		for i := range min(len(before.More), len(after.More)) {
+			rows.packets += Packets(before.More[i], after.More[i], cfg.Sends)
+		}
 	}
 	states := idleStatesBetween(before.IdleStates, after.IdleStates)
 	rows.idleStates(states, c.CPU.WallS)
@@ -89,6 +92,8 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	rows.softnet(c.Softnet, cfg.CPUs)
 	if cfg.DevOfAll {
 		c.addLinkOfAll(&rows, before.Link, after.Link)
+	} else if len(cfg.More) > 0 {
+		c.addLinks(&rows, before, after)
 	} else {
 		c.addLink(&rows, before.Link, after.Link)
 	}

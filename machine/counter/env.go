@@ -50,6 +50,26 @@ func ReadEnv(fs FS, dev string) (measure.Env, []string) {
 	return env, warnings
 }
 
+// ReadEnvOf does what [ReadEnv] does, for one interface or several: their names stand in order,
+// separated by commas, and what their drivers are called and have is joined by "+" where it
+// differs.
+func ReadEnvOf(fs FS, devs ...string) (measure.Env, []string) {
+	env, warnings := ReadEnv(fs, devs[0])
+	if len(devs) == 1 {
+		return env, warnings
+	}
+	drivers, firmware := []string{env.Driver}, []string{env.Firmware}
+	for _, dev := range devs[1:] {
+		driver, version, err := DriverInfo(dev)
+		if err != nil {
+			warnings = append(warnings, err.Error())
+		}
+		drivers, firmware = append(drivers, driver), append(firmware, version)
+	}
+	env.Dev, env.Driver, env.Firmware = strings.Join(devs, ","), measure.Joined(drivers), measure.Joined(firmware)
+	return env, warnings
+}
+
 // OnlineCPUs lists the machine's CPUs that are online: /sys/devices/system/cpu/online. Where
 // lxcfs has put the list of a container at its place, the CPUs' own folders say it, and where
 // these are covered too, the rows of /proc/net/softnet_stat.

@@ -120,6 +120,58 @@ func (c *Change) addLink(r *rows, b, a *rtnl.Link) {
 	}
 }
 
+// addLinks reports the counters of several interfaces: each one's by its place among them, and what
+// all have together as that of the only one.
+func (c *Change) addLinks(r *rows, before, after Snapshot) {
+	b, a := append([]*rtnl.Link{before.Link}, before.More...), append([]*rtnl.Link{after.Link}, after.More...)
+	var drops uint64
+	known := true
+	for i := range a {
+		c.rxDrops = nil
+		own := rows{seconds: r.seconds, packets: Packets(b[i], a[i], after.Config.Sends)}
+		c.addLink(&own, b[i], a[i])
+		for _, m := range own.out {
+			m.Name = measure.DevMetric(i, m.Name)
+			r.out = append(r.out, m)
+		}
+		for _, name := range own.idle {
+			r.idle = append(r.idle, measure.DevMetric(i, name))
+		}
+		if known = known && c.rxDrops != nil; known {
+			drops += *c.rxDrops
+		}
+	}
+	c.rxDrops = nil
+	if known { // all were read, and none was reset
+		c.rxDrops = &drops
+		r.linksTogether(b, a)
+	}
+}
+
+// linksTogether adds interfaces up, and says how they were set where that was the same.
+func (r *rows) linksTogether(b, a []*rtnl.Link) {
+	for _, k := range linkCounters {
+		sum, ok := uint64(0), true
+		for i := range a {
+			d, fell := since(k.of(b[i].Stats), k.of(a[i].Stats))
+			sum, ok = sum+d, ok && !fell
+		}
+		switch {
+		case !ok:
+		case k.always:
+			r.count("link_"+k.name, k.unit, float64(sum), linkSource, "")
+		default:
+			r.moved("link_"+k.name, k.unit, float64(sum), linkSource)
+		}
+	}
+	for _, x := range a {
+		if x.MTU != a[0].MTU || settings(x) != settings(a[0]) {
+			return
+		}
+	}
+	r.linkSettings(a[0])
+}
+
 // linkDrops counts the packets that an interface dropped.
 func linkDrops(b, a *rtnl.Link) (n uint64, ok bool) {
 	dropped, fell := since(b.Stats.RxDropped, a.Stats.RxDropped)

@@ -22,6 +22,8 @@ type Config struct {
 	CPUs []int
 	// Dev is the interface to read, "" for none.
 	Dev string
+	// More are interfaces beside Dev, of flows that have several.
+	More []string
 	// Sends: the end sends. Rates per packet are of the packets that Dev sent, not of those that
 	// it received.
 	Sends bool
@@ -62,6 +64,7 @@ type Snapshot struct {
 	Rusage  Rusage
 	TCP     []TCPInfo // of each socket
 	Link    *rtnl.Link
+	More    []*rtnl.Link // of Config.More
 	Softnet []procfs.SoftnetStat
 	Softirq Softirqs
 	Netstat Netstat
@@ -148,6 +151,10 @@ func (s *Snapshot) parts() []part {
 		part{read: func() (err error) { s.IdleStates, err = ReadIdleStates(fs, s.Config.CPUs); return }})
 	if dev := s.Config.Dev; dev != "" {
 		parts = append(parts, part{read: func() (err error) { s.Link, err = ReadLink(dev); return }})
+	}
+	s.More = make([]*rtnl.Link, len(s.Config.More))
+	for i, dev := range s.Config.More {
+		parts = append(parts, part{read: func() (err error) { s.More[i], err = ReadLink(dev); return }})
 	}
 	return append(append(parts, s.sockets()...),
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},

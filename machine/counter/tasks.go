@@ -64,6 +64,7 @@ type CPUTasks struct {
 	Rests                      uint64             // beginnings and ends of rest
 	Top                        []TaskRow          // other tasks, those that used most among them
 	Devs                       []TaskRow          // interfaces of others
+	NAPI                       [NAPIPollers]NAPIPolls
 }
 
 // TaskRow is the time of a process, or of an interface. It is counted from when it got the row,
@@ -89,6 +90,9 @@ func (a CPUTasks) since(b CPUTasks) CPUTasks {
 		d.Hard[c], d.Turns[c], d.Stolen[c] = a.Hard[c]-b.Hard[c], a.Turns[c]-b.Turns[c], a.Stolen[c]-b.Stolen[c]
 		d.Softs[c], d.Polls[c], d.Hards[c] = a.Softs[c]-b.Softs[c], a.Polls[c]-b.Polls[c], a.Hards[c]-b.Hards[c]
 	}
+	for i := range d.NAPI {
+		d.NAPI[i] = a.NAPI[i].since(b.NAPI[i])
+	}
 	return d
 }
 
@@ -104,6 +108,9 @@ func (t *CPUTasks) add(d *CPUTasks) {
 		t.Softs[c] += d.Softs[c]
 		t.Polls[c] += d.Polls[c]
 		t.Hards[c] += d.Hards[c]
+	}
+	for i := range t.NAPI {
+		t.NAPI[i].add(d.NAPI[i])
 	}
 	t.Rests += d.Rests
 	t.Top, t.Devs = addRows(t.Top, d.Top), addRows(t.Devs, d.Devs)
@@ -238,6 +245,9 @@ func (c *Change) addTasks(r *rows, before, after *TaskTimes) {
 	}
 	c.tasks, c.eventNs, c.otherNs = after.Since(before), after.EventNs, max(after.EventNs, after.OtherNs)
 	c.polled = after.Polled
+	if c.dev != "" && len(lost) == 0 {
+		r.addNAPI(c.tasks, c.CPU.WallS)
+	}
 	var all CPUTasks
 	var wall, idle int64
 	for _, t := range c.tasks {

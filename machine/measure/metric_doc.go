@@ -67,7 +67,7 @@ func NewIndex(lists ...[]MetricDoc) (all Index) {
 // descriptions that fit, the most specific. It treats metrics of one of several flows as the only
 // flow's. Nil: there is no such metric.
 func (x Index) Describe(row string) (d *MetricDoc, unit string) {
-	row = WithoutFlow(row)
+	row = WithoutDev(WithoutFlow(row))
 	best := -1
 	for _, k := range x {
 		if k.literal > best && k.match.MatchString(row) {

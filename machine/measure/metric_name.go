@@ -16,6 +16,7 @@ const (
 	MetricHWGROPackets     = "nic_hw_gro_packets"
 	MetricHWGROWire        = "nic_hw_gro_wire_packets"
 	MetricInterrupts       = "nic_interrupts"
+	MetricInterruptRate    = "interrupts_per_s"
 	MetricBusiestIRQ       = "nic_busiest_interrupt_per_second"
 	MetricSplitShare       = "nic_split_share"
 	MetricFragsBytes       = "max_skb_frags_bytes"
@@ -30,6 +31,25 @@ const MetricUntold = "uring_zc_untold_bytes"
 // MetricBusyPolled counts packets that a call which waited took of the NIC's queue itself, of
 // sockets and of rings (LINUX_MIB_BUSYPOLLRXPACKETS: net/core/dev.c, __napi_busy_loop).
 const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
+
+// Who polled the flow's interface: the packets that each brought, of all, %; of the polls of those
+// that need no interrupt, those that brought none, %; the time that they spent on such; and how much
+// of the time the flows' threads slept.
+const (
+	MetricPolledByApp     = "polled_by_app_pct"
+	MetricPolledByThread  = "polled_by_thread_pct"
+	MetricPolledBySoftirq = "polled_by_softirq_pct"
+	MetricEmptyPolls      = "empty_polls_pct"
+	MetricSpin            = "spin_cores"
+	MetricAsleep          = "asleep_pct"
+)
+
+// What is told of the application's own polls of the flow's interface: how many, and the time that it
+// spent on those that brought nothing.
+const (
+	MetricAppPolls = "napi_app_polls"
+	MetricAppSpin  = "napi_app_spin_cores"
+)
 
 // What the kernel counts of connections at the host that takes them: those that were opened with a
 // request in the first packet (tcp_fastopen.c), those for which a queue had no room, those opened

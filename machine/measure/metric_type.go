@@ -2,6 +2,11 @@
 
 package measure
 
+import (
+	"slices"
+	"strings"
+)
+
 // Metric is one named figure of one host in one run: a row of metrics.csv. Where reports
 // ask whose figure it is, Name has words in capitals, "cpuidle_cpuN_STATE_cores", and Of
 // what stands for them, "3" and "c6"; in the row is the one with the other filled in.
@@ -27,6 +32,17 @@ type Series struct {
 	Unit string    `json:"unit"`
 	T    []int64   `json:"t_ns"` // since the start of the steady window, nanoseconds; negative before it
 	V    []float64 `json:"v"`
+}
+
+// Joined words what several interfaces have: once, where it is the same, else joined by "+".
+func Joined(all []string) string {
+	var out []string
+	for _, x := range all {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return strings.Join(out, "+")
 }
 
 // Env is what a number depends on besides the cell. Empty means unknown.

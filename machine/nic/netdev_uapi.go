@@ -126,4 +126,5 @@ const (
 const (
 	attrRSSContext = 2
 	attrRSSIndir   = 4
+	attrRSSStart   = 7 // START_CONTEXT, 6.12
 )

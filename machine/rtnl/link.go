@@ -4,9 +4,11 @@ package rtnl
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
@@ -253,6 +255,31 @@ func (c *Conn) addPair(kind string, here, there PairEnd, thereNS int) error {
 			})
 		})
 	return err
+}
+
+// HasNetkit finds out whether the kernel has netkit (6.7, CONFIG_NETKIT), and makes nothing: it
+// gives one an address that netkit_validate refuses (drivers/net/netkit.c), and does not ask to
+// have it made.
+func HasNetkit() error {
+	_, err := once(func(c *Conn) ([]netlink.Message, error) {
+		return c.ask(unix.RTM_NEWLINK, netlink.Acknowledge, ifinfo(0, 0, 0), func(ae *netlink.AttributeEncoder) {
+			ae.Bytes(unix.IFLA_ADDRESS, make([]byte, 6))
+			ae.Nested(unix.IFLA_LINKINFO, func(info *netlink.AttributeEncoder) error {
+				info.String(unix.IFLA_INFO_KIND, KindNetkit)
+				return nil
+			})
+		})
+	})
+	switch {
+	case errors.Is(err, unix.EADDRNOTAVAIL):
+		return nil
+	case errors.Is(err, unix.ENODEV):
+		return &fault.Error{Op: "find netkit: the kernel knows no such kind of interface", Err: unix.EOPNOTSUPP,
+			How: "use Linux 6.7 or later, with CONFIG_NETKIT"}
+	case err == nil:
+		return errors.New("the kernel took an interface of netkit without a name and with no address")
+	}
+	return fmt.Errorf("find netkit: %w", err)
 }
 
 // Links calls [Conn.Links] in the calling thread's network namespace.

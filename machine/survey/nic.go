@@ -14,7 +14,12 @@ import (
 
 // interfaces adds the flow's interfaces: the port with the queues, and the one with the address.
 func (f *facts) interfaces(devs Devs) {
-	for _, x := range []struct{ dev, area string }{{devs.Port, "nic/"}, {devs.Upper, "nic/upper "}} {
+	type place struct{ dev, area string }
+	all := []place{{devs.Port, "nic/"}, {devs.Upper, "nic/upper "}}
+	for i, dev := range devs.More {
+		all = append(all, place{dev, fmt.Sprintf("nic/dev%d ", i+1)})
+	}
+	for _, x := range all {
 		if x.dev == "" || x.dev == devs.Port && x.area != "nic/" {
 			continue
 		}

@@ -39,7 +39,10 @@ func under(root, usual string, elem []string) string {
 
 // Devs are the interfaces of a flow; "" for none. Upper has the flow's address, where that is
 // not the port itself.
-type Devs struct{ Port, Upper string }
+type Devs struct {
+	Port, Upper string
+	More        []string // beside Port, of flows that have several
+}
 
 // Whole collects all facts of the host, and those that only its caller knows.
 func Whole(fs FS, devs Devs, more ...Fact) *Snapshot {

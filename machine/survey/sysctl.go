@@ -3,6 +3,7 @@
 package survey
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -90,7 +91,11 @@ func nameOf(rel string, devs Devs) (name string, ok bool) {
 		case dev == devs.Upper && dev != "":
 			elem[i+1] = "UPPER"
 		default:
-			return "", false
+			n := slices.Index(devs.More, dev)
+			if n < 0 {
+				return "", false
+			}
+			elem[i+1] = fmt.Sprintf("DEV%d", n+1)
 		}
 	}
 	if slices.ContainsFunc(leftOut, func(p string) bool { return fits(p, rel) }) {

@@ -26,6 +26,15 @@ type Diff struct {
 
 	rx, tx float64 // packets of the interface
 	linked bool    // they are known
+	place  *int    // of [Config]
+}
+
+// called names a metric as that of the interface, where there are several.
+func (d *Diff) called(name string) string {
+	if d.place == nil {
+		return name
+	}
+	return measure.DevMetric(*d.place, name)
 }
 
 // Packets returns how many packets the interface received and sent meanwhile.
@@ -57,7 +66,11 @@ func Between(from, to *Reading) (d Diff) {
 	for _, c := range to.Counts[:to.poolsAt] {
 		compare(c)
 	}
-	d.Changes = append(d.Changes, poolChanges(from.Pools, to.Pools)...)
+	d.place = to.place
+	for _, c := range poolChanges(from.Pools, to.Pools) {
+		c.Metric = d.called(c.Metric)
+		d.Changes = append(d.Changes, c)
+	}
 	for _, c := range to.Counts[to.poolsAt:] {
 		compare(c)
 	}

@@ -175,7 +175,7 @@ func (d *Diff) RecycleRate() (measure.Metric, bool) {
 			return m, false
 		}
 	}
-	if s.Buffers() == 0 {
+	if m.Name = d.called(m.Name); s.Buffers() == 0 {
 		return m, false
 	}
 	m.Value, m.Quality = float64(s.Recycled())/float64(s.Buffers()), flag
@@ -189,7 +189,7 @@ func (d *Diff) poolStats(area, prefix string) (s nic.PoolStats, flag string, ok 
 		"recycle_cached": &s.Cached, "recycle_ring": &s.Ring}
 	found := map[string]bool{}
 	for _, c := range d.Changes {
-		name, is := strings.CutPrefix(c.Metric, prefix)
+		name, is := strings.CutPrefix(c.Metric, d.called(prefix))
 		if c.Area != area || !is || to[name] == nil || c.Delta < 0 {
 			continue
 		}

@@ -50,6 +50,7 @@ type Reading struct {
 	QStats []nic.QStat
 	IRQs   map[int]uint64 // by number
 
+	place   *int // of [Config]
 	names   map[string]bool
 	sockets []int // the flows' own
 	poolsAt int   // how many counts there are of the areas before that of the pools
@@ -60,6 +61,9 @@ type Config struct {
 	FS   counter.FS
 	Dev  string // the interface; "": none
 	Host bool   // also what a run's snapshots have ([counter.Take]): protocols, CPUs, link
+	// Place is that of Dev among several, so that the rows of its counters have names of their own
+	// ([measure.DevMetric]); nil: it is the only one. Only the first has the host's counters.
+	Place *int
 }
 
 // Reader reads counters. It is used by one goroutine at a time, on threads in the network
@@ -125,13 +129,19 @@ func (r *Reader) Read(sockets ...int) *Reading {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	x := &Reading{AtNs: counter.Monotonic(), Gaps: slices.Clone(r.gaps), names: map[string]bool{}, sockets: sockets}
+	x := &Reading{place: r.cfg.Place, AtNs: counter.Monotonic(), Gaps: slices.Clone(r.gaps), names: map[string]bool{}, sockets: sockets}
 	cpu, _ := counter.ThreadClock(0) // there always is one
 	for _, s := range Sources {
-		if s.Of == snapshots && !r.cfg.Host || s.Of == Interface && r.cfg.Dev == "" || s.Of == device && r.dev == nil {
+		if s.Of == snapshots && !r.cfg.Host || s.Of == Interface && r.cfg.Dev == "" || s.Of == device && r.dev == nil ||
+			s.Of <= snapshots && r.cfg.Place != nil && *r.cfg.Place > 0 {
 			continue
 		}
 		counts, err := s.Read(r, x)
+		if s.Of > snapshots && r.cfg.Place != nil {
+			for i := range counts {
+				counts[i].Metric = measure.DevMetric(*r.cfg.Place, counts[i].Metric)
+			}
+		}
 		x.take(s.Area, counts, err)
 	}
 	now, _ := counter.ThreadClock(0)

@@ -26,8 +26,9 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"queue_rings": "1", "rings_in": "threads", "area_start": "4M",
 	"set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
 	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4",
-	"queues": "1", "busy_poll": "50us", "poll": "threaded", "request": "128", "response": "1K", "in_flight": "16", "fastopen": "true",
-	"object": "2M", "both": "true", "every": "5ms", "fan_in": "1", "rr_rate": "10000",
+	"queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "fastopen": "true",
+	"object": "2M", "both": "true", "then": "forward", "every": "5ms", "fan_in": "1", "rr_rate": "10000",
+	"poll": "threaded", "tls": "ktls",
 	"rr_timeout": "50ms", "path": `"tg:eth0,br0,sut:eth0"`, "turn": "240ms"}
 
 // modesFor are modes of both ends that an option concerns.

@@ -199,7 +199,7 @@ func (s *Spec) fields(x *expansion) []field {
 func (e *End) fields(sut *expansion) []field {
 	out := []field{
 		{"host", e.host},
-		{"dev", read(&e.Dev, parseDev)},
+		{"dev", e.devs},
 		{"cpu", e.cpus},
 		{"node", read(&e.Node, ParseNode)},
 		{"layouts", e.layouts},
@@ -223,6 +223,23 @@ func (e *End) host(n ast.Node) error {
 func (e *End) NameHost(host string) { e.Host, e.HostAt = host, At{} }
 
 // cpus reads one CPU, or a list of them for the threads of several flows.
+// devs reads an interface, or several.
+func (e *End) devs(n ast.Node) error {
+	var all []string
+	for _, one := range list(n) {
+		var dev string
+		if err := read(&dev, parseDev)(one); err != nil {
+			return err
+		}
+		all = append(all, dev)
+	}
+	e.Dev = strings.Join(all, ",")
+	if _, err := Devs(e.Dev); err != nil {
+		return at(n, "%v", err)
+	}
+	return nil
+}
+
 func (e *End) cpus(n ast.Node) error {
 	var all []int
 	for _, one := range list(n) {
@@ -389,6 +406,26 @@ func parseDev(s string) (string, error) {
 		return "", fmt.Errorf("%.40q is not the name of an interface", s)
 	}
 	return s, nil
+}
+
+// mostDevs bounds the interfaces of an end.
+const mostDevs = 64
+
+// Devs reads the interfaces of an end: eth0, or several as eth0,eth1.
+func Devs(s string) ([]string, error) {
+	all := strings.Split(s, ",")
+	for i, dev := range all {
+		if _, err := parseDev(dev); err != nil {
+			return nil, err
+		}
+		if slices.Contains(all[:i], dev) {
+			return nil, fmt.Errorf("interface %s is named twice", dev)
+		}
+	}
+	if len(all) > mostDevs {
+		return nil, fmt.Errorf("%d interfaces, at most %d", len(all), mostDevs)
+	}
+	return all, nil
 }
 
 func within(lo, hi int) func(string) (int, error) {

@@ -60,7 +60,7 @@ func (e *End) checkPlayed() error {
 			return err
 		}
 	}
-	if _, err := parseDev(e.Dev); e.Dev != "" && err != nil {
+	if _, err := Devs(e.Dev); e.Dev != "" && err != nil {
 		return err
 	}
 	if _, err := parseAddr(e.Addr); e.Addr != "" && err != nil {

@@ -124,6 +124,19 @@ var timed = []measure.MetricDoc{
 			"room"},
 }
 
+// encrypted describe how payload was encrypted.
+var encrypted = []measure.MetricDoc{
+	{Names: "tls_version", Units: "1", Source: "data path, whole flow",
+		Meaning: "of `--tls` (docs/tls.md): the version of the records, 1.3 or 1.2"},
+	{Names: "tls_device tls_no_pad tls_zerocopy", Units: "1", Source: "data path, whole flow",
+		Meaning: "of ktls and ktls-hw, 1: the NIC has the keys, by the kernel's count of sessions; the kernel opens " +
+			"records straight into the receiver's memory (TLS_RX_EXPECT_NO_PAD); sendfile does not copy " +
+			"(TLS_TX_ZEROCOPY_RO)"},
+	{Names: "tls_records tls_gathered_bytes", Units: "1 bytes", Source: "data path, whole flow",
+		Meaning: "of user: records that the receiver opened, and bytes that it copied together first, because their " +
+			"records crossed buffers"},
+}
+
 // steered describe how long a receiver waited for more, and on which queue its flow was.
 var steered = []measure.MetricDoc{
 	{Names: "gather_us gather_waits uring_gather_us",

@@ -35,6 +35,12 @@ var rests = []measure.MetricDoc{
 			"threads used of the measured CPUs, which is not in it; how many rests; how long"},
 }
 
+// asleep describes how long threads slept.
+var asleep = []measure.MetricDoc{
+	{Names: measure.MetricAsleep, Units: "%", Source: "CLOCK_THREAD_CPUTIME_ID; /proc/PID/task/TID/schedstat",
+		Meaning: "of the window, in which the threads that move the flows neither ran nor waited for a CPU; mean"},
+}
+
 // placed describe where packets were processed, of where they should be.
 var placed = []measure.MetricDoc{
 	{Names: "placement_flow_share placement_host_share",
@@ -69,9 +75,9 @@ var network = []measure.MetricDoc{
 	{Names: "nic_hw_gro_packets nic_hw_gro_wire_packets", Units: "packets",
 		Source:  "netdev qstats-get",
 		Meaning: "packets that the NIC merged, and how many on the wire they were (6.9, bnxt, mlx5)"},
-	{Names: "nic_interrupts nic_busiest_interrupt_per_second", Units: "1 1/s",
-		Source:  "/sys/kernel/irq/N/per_cpu_count",
-		Meaning: "of all the interface's queues; and of the busiest one"},
+	{Names: "nic_interrupts interrupts_per_s nic_busiest_interrupt_per_second", Units: "1 1/s 1/s",
+		Source:  "/sys/kernel/irq/N/per_cpu_count; ethtool -S",
+		Meaning: "of all the interface's queues, how many and of each second; and of the busiest one"},
 	{Names: "nic_split_share", Units: "1", Source: "ethtool -S",
 		Meaning: "share of packets whose headers the NIC split off, where `--set header-split=` " +
 			"asked for it and the driver counts (mlx5)"},

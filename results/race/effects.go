@@ -69,7 +69,8 @@ func (e *Effects) Of(factor int, bound float64) Word {
 // say too much. What is set on a host is told by all blocks, because starts vary by more than that.
 func (r *Race) Effects() (e Effects) {
 	all := *r.fit()
-	all.dfOwn, all.dfStart = max(1, all.dfOwn-before), max(1, all.dfStart-before) // assumed is not told
+	all.own, all.dfOwn = measured(all.own, ownBefore, all.dfOwn)
+	all.spread.start, all.dfStart = measured(all.spread.start, startBefore, all.dfStart)
 	var early []observation
 	for _, o := range r.obs {
 		if o.block < r.whole && !r.left[o.arm].out {
@@ -129,6 +130,13 @@ func (r *Race) Effects() (e Effects) {
 	share(e.Main, main)
 	share(e.Pairs, pairs)
 	return e
+}
+
+// measured takes out of a spread what was assumed before, where that made it smaller, and of its
+// degrees of freedom.
+func measured(variance, assumed, df float64) (float64, float64) {
+	df = max(1, df-before)
+	return max(variance, variance+before/df*(variance-assumed*assumed)), df
 }
 
 // corners computes the weights of arms in the effect of levels: of each arm that has them, and

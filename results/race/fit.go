@@ -223,6 +223,7 @@ func (f *fit) respread() {
 type contrast struct {
 	value, se float64
 	df        int
+	blocks    int // in which both arms of a pair were read; see [Race.against]
 }
 
 // of computes a contrast: weights by arm, which sum up to 0. The variance is that of the sum of

@@ -36,6 +36,7 @@ type Race struct {
 	queue          []Start // of the block that runs
 	plan           float64 // what the starts so far were to take
 	spent          float64 // what they took
+	lost           float64 // of the budget
 	last           int     // the group that the host is set for
 	over           bool
 
@@ -111,6 +112,9 @@ func (r *Race) Tell(s Start, seconds float64, readings []Reading) error {
 	return nil
 }
 
+// Lose takes seconds from the budget, which were of no use to any race.
+func (r *Race) Lose(seconds float64) { r.lost += seconds }
+
 // Spent returns how many seconds the race took so far.
 func (r *Race) Spent() float64 { return r.spent }
 
@@ -182,8 +186,8 @@ func (r *Race) halve() {
 	if len(arms) > 0 {
 		run, others, settled = r.best(arms)
 	}
-	run = append(run, again...)
-	time := (r.budget.Seconds - r.spent) / r.pace()
+	run = slices.Insert(run, min(2, len(run)), again...)
+	time := (r.budget.Seconds - r.lost - r.spent) / r.pace()
 	for len(run) > 2 && r.course(run) > time {
 		run = run[:len(run)-1]
 	}
@@ -202,8 +206,7 @@ func (r *Race) halve() {
 	}
 	for _, arm := range others {
 		if !slices.Contains(run, arm) {
-			c := r.fit().of(map[int]float64{arm: 1, run[0]: -1})
-			r.drop(arm, "not among the best for which there was time", c, len(arms)-1)
+			r.drop(arm, "not among the best for which there was time", r.against(arm, run[0]), len(arms)-1)
 		}
 	}
 	r.chosen = r.chosen || !slices.Equal(r.running(), was)
@@ -215,28 +218,29 @@ const mostTries = 2
 
 const noRun = "none of its runs counted"
 
-// best drops those of the arms that are told to be worse than the leader. It returns the leader,
-// with those that are to run on, and all that were not dropped, the likeliest to be better first.
-// settled: no other can be told from the leader any better than it is, nor comes in.
+// enough is in how many blocks two arms must have run before one is told to be worse: the spread of
+// their own starts counts in that, and fewer say too little of it.
+const enough = 4
+
+// best drops those of the arms that are told to be worse than the leader. It returns the leader and
+// all others, the likeliest to be better first, with those that are to come in, and which of these
+// were in already. settled: nobody is left who might be better than the leader.
 func (r *Race) best(arms []int) (run, order []int, settled bool) {
-	may, near := 1, true
 	order = []int{r.leader(arms)}
 	rivals := r.rivals(arms)
+	look := float64(r.blocks - enough + 1) // who looks often is to be wrong no more often
 	for _, v := range rivals {
-		lo, hi := v.interval(stat.Alpha / float64(len(rivals)))
-		if hi < 0 {
-			r.drop(v.arm, "worse than the leader", v.contrast, len(rivals))
-			r.chosen = true
-			continue
+		if v.blocks >= enough {
+			if _, hi := v.interval(stat.Alpha / float64(len(rivals)) / (look * (look + 1))); hi < 0 {
+				r.drop(v.arm, "worse than the leader", v.contrast, len(rivals))
+				r.chosen = true
+				continue
+			}
 		}
-		if hi > Margin {
-			may++
-		}
-		near = near && lo > -Margin/2 && hi < Margin/2
 		order = append(order, v.arm)
 	}
-	run = r.withWaiting(order[:min(len(order), max(2, (len(arms)+1)/2, may))])
-	return slices.Clone(run), order, len(run) == 1 || near && len(run) == len(order)
+	run = r.withWaiting(order)
+	return slices.Clone(run), order, len(run) == 1
 }
 
 // leave takes an arm out that cannot be in the race.
@@ -301,11 +305,50 @@ func (r *Race) rivals(arms []int) (out []rival) {
 	leader := r.leader(arms)
 	for _, arm := range arms {
 		if arm != leader {
-			out = append(out, rival{r.fit().of(map[int]float64{arm: 1, leader: -1}), arm})
+			out = append(out, rival{r.against(arm, leader), arm})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b rival) int {
 		return cmp.Compare((b.value-Margin)/b.se, (a.value-Margin)/a.se)
 	})
 	return out
+}
+
+// against compares an arm with another, by the model. Its spread is that of all arms: where the two
+// differ from block to block by more than that, theirs counts, beside it.
+func (r *Race) against(arm, other int) contrast {
+	f := r.fit()
+	c := f.of(map[int]float64{arm: 1, other: -1})
+	at := map[int]observation{}
+	for _, o := range f.obs {
+		if o.arm == other {
+			at[o.block] = o
+		}
+	}
+	var apart []float64
+	expected := 0.0
+	for _, o := range f.obs {
+		if x, ok := at[o.block]; ok && o.arm == arm {
+			apart = append(apart, o.y-x.y)
+			expected += 2 * f.own
+			if x.start != o.start {
+				expected += 2 * f.spread.start
+			}
+		}
+	}
+	if c.blocks = len(apart); c.blocks < 2 {
+		return c
+	}
+	mean, rest := 0.0, 0.0
+	for _, d := range apart {
+		mean += d / float64(c.blocks)
+	}
+	for _, d := range apart {
+		rest += (d - mean) * (d - mean)
+	}
+	more := before + c.blocks - 1
+	if by := (before + rest/expected*float64(c.blocks)) / float64(more); by > 1 {
+		c.se *= math.Sqrt(by)
+	}
+	return c
 }

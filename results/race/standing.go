@@ -53,7 +53,7 @@ func (r *Race) Standing() (places []Place) {
 		if ok && p.Starts > 0 {
 			p.Ratio = &Ratio{1, 1, 1}
 			if arm != leader {
-				own := r.fit().of(map[int]float64{arm: 1, leader: -1}).ratio(alpha)
+				own := r.against(arm, leader).ratio(alpha)
 				p.Ratio = &own
 			}
 		}

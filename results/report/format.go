@@ -35,6 +35,8 @@ func interval(s *stat.Summary, format func(float64) string) string {
 	return format(*s.Lo) + ".." + format(*s.Hi)
 }
 
+func fixed1(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+
 func fixed2(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
 // digits3 shows about three digits, and never an exponent.

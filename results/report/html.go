@@ -33,7 +33,7 @@ var page = sync.OnceValue(func() *template.Template {
 		return sweepIntro
 	}}).Parse(pageText + packetsText + lossFreeText + ladderText + roiText +
 		flowsText + costText + probeText + flameText + whyText + tripsText + alongText + costRateText +
-		hardwareText + sweepText))
+		hardwareText + polledText + sweepText))
 })
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and

@@ -143,6 +143,8 @@ type End struct {
 	Proof          *Proof        `json:"zero_copy_proof,omitempty"`
 	Probed         *Probed       `json:"probed,omitempty"`   // nil: no probe ran
 	Hardware       *Hardware     `json:"hardware,omitempty"` // nil: nothing counted there
+	// Polled is who took packets from the queues, by the names of columns; nil: nobody tells.
+	Polled map[string]*stat.Summary `json:"polled,omitempty"`
 
 	trips bool // its throughput is that of requests
 }
@@ -423,6 +425,7 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 	e.Proof = proof(runs, host)
 	e.Probed = probed(runs, host)
 	e.Hardware = hardwareOf(stat)
+	e.Polled = polledOf(stat)
 	return e
 }
 

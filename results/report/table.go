@@ -90,6 +90,7 @@ func Table(w io.Writer, s *Summary) error {
 	writeLadders(b, s.Ladders)
 	writeCosts(b, s.Costs)
 	writeHardware(b, s)
+	writePolled(b, s)
 	writeProbes(b, s)
 	writeStops(b, s.Stops)
 	writeNotes(b, s)

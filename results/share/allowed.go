@@ -26,7 +26,7 @@ var shared = set("rx", "tx", "gro", "hw_gro", "header_split", "big_tcp", "tg_big
 	"response", "in_flight", "rr_rate", "rr_timeout", "udp_batch", "udp_segmentation", "xdp_touch", "xdp_attach",
 	"tuples", "burst", "queue", "flows", "queues", "steer_queue", "steer", "area_bytes", "refill_entries", "cq_entries",
 	"hold", "rx_ring", "tx_ring", "channels", "hugepages", "max_idle_us", "stop_irqbalance", "turn", "queue_rings",
-	"rings_in", "area_start", "object", "every", "fan_in", "both", "fastopen")
+	"rings_in", "area_start", "object", "every", "fan_in", "both", "fastopen", "then", "tls")
 
 // set makes a set of words.
 func set(words ...string) map[string]bool {

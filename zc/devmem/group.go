@@ -114,7 +114,7 @@ func (r *Receiver) of(c *stream.Conn) *own {
 
 // readOnce makes one read of a flow that has something. more: it may have more.
 func (r *Receiver) readOnce(c *stream.Conn, m *stream.Meter) (more bool, err error) {
-	if err := r.tokens.makeRoom(r.fd, r.frags, m); err != nil {
+	if err := r.makeRoom(m); err != nil {
 		return false, err
 	}
 	n, frags, truncated, errno := r.reader.Recv(r.fd, unix.MSG_DONTWAIT)

@@ -39,6 +39,8 @@ type Receiver struct {
 	*own        // of the flow that is served now
 	all  []*own // of all that were attached
 
+	onward *onward // what passes payload on; nil: nothing does
+
 	reads  reads
 	idle   idle
 	waiter sock.Waiter // at a turn's end
@@ -121,6 +123,7 @@ func (r *Receiver) makeReader(segment int) (err error) {
 // that ended well it sees to it that no buffer is missing.
 func (r *Receiver) Close() error {
 	var errs []error
+	errs = append(errs, r.onward.close())
 	if r.bound != nil {
 		ended := !slices.ContainsFunc(r.all, func(o *own) bool { return !o.ended })
 		errs = append(errs, r.leave(ended, len(r.all) > 0))

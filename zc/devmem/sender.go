@@ -63,17 +63,22 @@ func (s *Sender) open(opt stream.Options) (err error) {
 	if err := s.fill(opt.MessageBytes); err != nil {
 		return err
 	}
-	if s.binding, err = s.dev.BindTX(s.mem.FD); err != nil {
-		var refused *fault.Error
-		if !errors.As(err, &refused) {
-			return err
-		}
-		if why, fix := s.mem.Refused(s.dev, refused.Ack); why != "" {
-			return &fault.Error{Op: refused.Op, Err: fmt.Errorf("%w: %s", refused.Err, why), Ack: refused.Ack, How: fix}
-		}
+	if s.binding, err = bindTX(s.dev, s.mem); err != nil {
 		return err
 	}
 	return s.mem.Stays()
+}
+
+// bindTX binds memory to a device that is to send from it.
+func bindTX(d *nic.Device, m *dmabuf.Memory) (*nic.Binding, error) {
+	b, err := d.BindTX(m.FD)
+	var refused *fault.Error
+	if errors.As(err, &refused) {
+		if why, fix := m.Refused(d, refused.Ack); why != "" {
+			err = &fault.Error{Op: refused.Op, Err: fmt.Errorf("%w: %s", refused.Err, why), Ack: refused.Ack, How: fix}
+		}
+	}
+	return b, err
 }
 
 // fill writes the payload, by the device's copy where the CPU does not reach the memory.
@@ -98,18 +103,22 @@ func (s *Sender) call(fd, off, n int) (int, unix.Errno) {
 	return s.writer.Send(fd, s.binding.ID, int(s.mem.Offset)+off, min(n, s.size-off))
 }
 
-// explain names a route that does not lead by the interface.
 func (s *Sender) explain(c *stream.Conn, errno unix.Errno) error {
+	return explainSend(s.flow.Op, s.dev, c, errno)
+}
+
+// explainSend names a route that does not lead by the interface that memory is bound to.
+func explainSend(op string, d *nic.Device, c *stream.Conn, errno unix.Errno) error {
 	if errno != unix.ENODEV {
 		return nil
 	}
-	op := s.flow.Op + ": the memory is bound to " + s.dev.Name
+	op += ": the memory is bound to " + d.Name
 	by, err := nic.RouteDev(net.IP(c.Remote.Addr().AsSlice()))
-	other := err == nil && by != s.dev.Name
+	other := err == nil && by != d.Name
 	if other {
 		op += fmt.Sprintf(", but the route to %v leaves by %s", c.Remote.Addr(), by)
 	}
-	return remedy.Error(remedy.SendDevmem, op, errno, remedy.On{Dev: s.dev.Name, Remote: c.Remote,
+	return remedy.Error(remedy.SendDevmem, op, errno, remedy.On{Dev: d.Name, Remote: c.Remote,
 		Facts: func(f remedy.Fact) (string, bool) { return "", other && f == remedy.OtherRoute }})
 }
 

@@ -29,7 +29,7 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 	defer epoll.Close()
 	for {
-		if err := r.tokens.makeRoom(r.fd, r.frags, m); err != nil {
+		if err := r.makeRoom(m); err != nil {
 			return err
 		}
 		ends, flags := c.Turns.Ends(), 0
@@ -75,6 +75,9 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 // end gives everything back when the sender has ended the flow.
 func (r *Receiver) end(c *stream.Conn, m *stream.Meter) error {
 	if err := c.Aborted(); err != nil {
+		return err
+	}
+	if err := r.onward.finish(r.tokens); err != nil {
 		return err
 	}
 	err := r.tokens.giveAll(r.fd, m)
@@ -131,7 +134,11 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 			if err := r.view.Pause(); err != nil {
 				return got, err
 			}
-			r.touch.Next(r.linear.Bytes()[at:at+int(f.Size)], m)
+			p := r.linear.Bytes()[at : at+int(f.Size)]
+			r.touch.Next(p, m)
+			if err := r.onward.copy(p, m); err != nil {
+				return got, err
+			}
 			at += int(f.Size)
 			continue
 		}
@@ -142,15 +149,26 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 			return got, err
 		}
 		r.tokens.take(f.Token, f.Size)
+		if r.onward != nil {
+			if err := r.onward.add(int(f.Offset), int(f.Size)); err != nil {
+				return got, err
+			}
+		}
 		inside += uint64(f.Size)
 		got++
 	}
 	if err := frags.Err(); err != nil {
 		return got, fmt.Errorf("recvmsg: %w", err)
 	}
+	if err := r.onward.flush(); err != nil {
+		return got, err
+	}
 	switch {
 	case got == 0 && at == 0: // ordinary
 		r.touch.Next(r.linear.Bytes()[:n], m)
+		if err := r.onward.copy(r.linear.Bytes()[:n], m); err != nil {
+			return got, err
+		}
 		m.Copied(uint64(n))
 		r.copied += uint64(n)
 	case uint64(at)+inside != uint64(n):

@@ -214,10 +214,36 @@ func ContainerOfOthers(t *testing.T, rx string) {
 	splits(t)
 	ct, flags := NewContainer(t)
 	const port = 7717
-	_, err := In(RXNS, func() (*bpf.Redirection, error) {
-		d, err := nic.Open(RXDev)
+	listens := netip.AddrPortFrom(netip.MustParseAddr(Addrs["ipv4"]), port)
+	redirect := leased(t, RXNS, RXDev, ct)
+	at := append(slices.Clone(flags), "--port", fmt.Sprint(port))
+	r, _ := once(t, rx, firstUnit, at...)
+	if r.Verdict == results.OK || r.SUT.Bytes != nil && *r.SUT.Bytes > 0 || !strings.Contains(r.Reason, "refused") {
+		t.Errorf("with nobody who brings the packets: %s: %s; fix: %s; %s bytes", r.Verdict, r.Reason, r.Fix,
+			count(r.SUT.Bytes))
+	}
+	redirect(listens)
+	if h := measured(t, rx, at...).SUT; h.ZeroCopyBytes == nil || *h.ZeroCopyBytes != *h.Bytes {
+		t.Errorf("%s bytes, %s not copied", count(h.Bytes), count(h.ZeroCopyBytes))
+	}
+	if left := Netkits(t, ct); !slices.Equal(left, []string{"cni0", ContainerDev}) {
+		t.Errorf("what others have made is now %v", left)
+	}
+	if err := removeTheirs(RXNS); err != nil {
+		t.Error(err)
+	}
+	refusedContainer(t, ct, flags, rx)
+}
+
+// leased makes the interface of a container that has queue 3 of a NIC leased, as somebody else
+// would, and returns what brings it the packets for an address until the test ends.
+func leased(t *testing.T, ns, dev string, ct *veth.Netns) (redirect func(at netip.AddrPort)) {
+	t.Helper()
+	type ends struct{ nic, primary int }
+	n, err := In(ns, func() (ends, error) {
+		d, err := nic.Open(dev)
 		if err != nil {
-			return nil, err
+			return ends{}, err
 		}
 		defer d.Close()
 		s, err := d.Setting(nic.LeaseName(3, ContainerDev, ct.Path()))
@@ -225,31 +251,65 @@ func ContainerOfOthers(t *testing.T, rx string) {
 			err = s.Set("present")
 		}
 		if err != nil {
-			return nil, err
+			return ends{}, err
 		}
 		primary, err := theirs()
-		if err != nil {
-			return nil, err
-		}
-		r, err := bpf.OpenRedirection(bpf.RedirectOptions{NIC: d.Index, Primary: primary,
-			At: netip.AddrPortFrom(netip.MustParseAddr(Addrs["ipv4"]), port)})
-		t.Cleanup(func() { _ = r.Close() })
-		return r, err
+		return ends{d.Index, primary}, err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := append(slices.Clone(flags), "--port", fmt.Sprint(port))
-	if h := measured(t, rx, at...).SUT; h.ZeroCopyBytes == nil || *h.ZeroCopyBytes != *h.Bytes {
-		t.Errorf("%s bytes, %s not copied", count(h.Bytes), count(h.ZeroCopyBytes))
+	return func(at netip.AddrPort) {
+		r, err := In(ns, func() (*bpf.Redirection, error) {
+			return bpf.OpenRedirection(bpf.RedirectOptions{NIC: n.nic, Primary: n.primary, At: at})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = r.Close() })
 	}
-	if left := Netkits(t, ct); !slices.Equal(left, []string{"cni0", ContainerDev}) {
-		t.Errorf("what others have made is now %v", left)
+}
+
+// ContainerSends runs zcbench with a sender in a container that has a queue leased, which somebody
+// else has made: nothing is copied on the way through netkit. Without a lease a dmabuf cannot be
+// sent from, and the run says so.
+func ContainerSends(t *testing.T, tx string, needsLease bool) {
+	Need(t)
+	ct, err := veth.NewNetns()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := removeTheirs(); err != nil {
-		t.Error(err)
+	defer ct.Close()
+	const port = 40017 // of the sender, so that what comes for it is known
+	err = ct.Do(func() error {
+		return os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", fmt.Appendf(nil, "%d %d", port, port), 0)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	refusedContainer(t, ct, flags, rx)
+	own := netip.MustParsePrefix(guest.Ends[1].V4)
+	flags := []string{"--tg", "netns:" + ct.Path(), "--tx", tx}
+	redirect := leased(t, TXNS, TXDev, ct)
+	redirect(netip.AddrPortFrom(own.Addr(), port))
+	h := measured(t, "tcp", flags...).TG // what was sent in the window is acknowledged after it
+	if h.ZeroCopyBytes == nil || *h.ZeroCopyBytes < *h.Bytes/2 || h.CopiedBytes == nil || *h.CopiedBytes != 0 {
+		t.Errorf("%s bytes, %s copied, %s not", count(h.Bytes), count(h.CopiedBytes), count(h.ZeroCopyBytes))
+	}
+	if err := removeTheirs(TXNS); err != nil {
+		t.Fatal(err)
+	}
+	if !needsLease {
+		return
+	}
+	if err := unleased(TXNS, ct, own); err != nil {
+		t.Fatal(err)
+	}
+	defer removeTheirs(TXNS)
+	r, _ := once(t, "tcp", firstUnit, flags...)
+	if want := "No DMA-capable device found"; r.Verdict != results.Unsupported || !strings.Contains(r.Reason, want) ||
+		!strings.Contains(r.Fix, "leased") {
+		t.Errorf("without a lease: %s: %s; fix: %s; want %q", r.Verdict, r.Reason, r.Fix, want)
+	}
 }
 
 // theirs makes the pair's end beside the NIC one that is not of zcbench's making.
@@ -273,8 +333,8 @@ func theirs() (index int, err error) {
 	}), c.SetUp(index, true))
 }
 
-func removeTheirs() error {
-	_, err := In(RXNS, func() (struct{}, error) {
+func removeTheirs(ns string) error {
+	_, err := In(ns, func() (struct{}, error) {
 		c, err := rtnl.Dial()
 		if err != nil {
 			return struct{}{}, err
@@ -289,10 +349,9 @@ func removeTheirs() error {
 	return err
 }
 
-// refusedContainer gives the container an interface that has no lease, and runs zcbench on it.
-func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx string) {
-	t.Helper()
-	_, err := In(RXNS, func() (struct{}, error) {
+// unleased gives a container an interface that has no lease, as somebody else would.
+func unleased(ns string, ct *veth.Netns, addr netip.Prefix) error {
+	_, err := In(ns, func() (struct{}, error) {
 		c, err := rtnl.Dial()
 		if err != nil {
 			return struct{}{}, err
@@ -301,25 +360,31 @@ func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx string) {
 		return struct{}{}, c.AddNetkit(rtnl.PairEnd{Name: "cni0", MTU: 1500},
 			rtnl.PairEnd{Name: ContainerDev, MTU: 1500}, ct.Fd())
 	})
-	if err == nil {
-		err = ct.Do(func() error {
-			c, err := rtnl.Dial()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			l, err := c.Named(ContainerDev)
-			if err != nil {
-				return err
-			}
-			return c.AddAddr(l.Index, netip.MustParsePrefix(guest.Ends[0].V4), 0)
-		})
-	}
 	if err != nil {
+		return err
+	}
+	return ct.Do(func() error {
+		c, err := rtnl.Dial()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		l, err := c.Named(ContainerDev)
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.AddAddr(l.Index, addr, 0), c.SetUp(l.Index, true))
+	})
+}
+
+// refusedContainer runs zcbench on an interface that has no lease.
+func refusedContainer(t *testing.T, ct *veth.Netns, flags []string, rx string) {
+	t.Helper()
+	if err := unleased(RXNS, ct, netip.MustParsePrefix(guest.Ends[0].V4)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := removeTheirs(); err != nil {
+		if err := removeTheirs(RXNS); err != nil {
 			t.Error(err)
 		}
 	}()

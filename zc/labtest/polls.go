@@ -58,9 +58,27 @@ func Polls(t *testing.T, rx string, ring bool) {
 			if n := h.Counted(measure.MetricBusyPolled); byApp != (n > 0) {
 				t.Errorf("%v packets were taken by the application's polls", n)
 			}
+			polledBy(t, poll, &h)
 			t.Log(h.Env.Placement)
 		})
 	}
+}
+
+// polledBy looks whether who was to poll did, as eBPF tells, and whether interrupts are counted.
+func polledBy(t *testing.T, poll string, h *results.Host) {
+	t.Helper()
+	app, thread, softirq := h.Value(measure.MetricPolledByApp), h.Value(measure.MetricPolledByThread),
+		h.Value(measure.MetricPolledBySoftirq)
+	polls, irqs := h.Counted(measure.MetricAppPolls), h.Value(measure.MetricInterruptRate)
+	right := map[string]bool{"irq": softirq > 90 && polls == 0, "busy": app > 0 && thread == 0,
+		"suspend": app > 0 && thread == 0, "threaded": thread > 90 && polls == 0}
+	if !right[poll] || !(irqs >= 0) {
+		t.Errorf("who polled is not right")
+	}
+	t.Logf("%s: %.1f %% of the packets by the application, which polled %.0f times, %.1f %% by threads, %.1f %% by softirq; "+
+		"%.1f %% of polls empty; %.0f interrupts a second; asleep %.1f %%, spinning %.3f of %.3f busy cores",
+		h.Env.Placement, app, polls, thread, softirq, h.Value(measure.MetricEmptyPolls), irqs,
+		h.Value(measure.MetricAsleep), h.Value(measure.MetricSpin), *h.CPUBusyCores)
 }
 
 // napiState formats how NAPI of each of the receiver's RX queues is set.

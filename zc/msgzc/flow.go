@@ -37,13 +37,40 @@ type Flow struct {
 	// not.
 	Explain func(c *stream.Conn, errno unix.Errno) error
 
+	// Freed, where it is set, is told of each call that the kernel has let go of, by its bytes, in
+	// the order of the calls.
+	Freed func(n int)
+
 	wait  sock.Waiter
 	queue sock.ErrQueue
 
 	next    uint32        // number of the next call with MSG_ZEROCOPY
 	pending int           // calls without their notification
 	size    [slots]uint32 // bytes of call n, at n % slots
+	free    uint32        // the oldest call that Freed was not told of
+	gone    [slots]bool   // of those after it, which the kernel has let go of
 }
+
+// Pass hands the kernel n bytes at offset off of the memory, and sleeps until it has taken all.
+func (f *Flow) Pass(c *stream.Conn, off, n int, m *stream.Meter) error {
+	for n > 0 {
+		if err := c.Aborted(); err != nil {
+			return err
+		}
+		k, err := f.sendOne(c, off, n, m)
+		if err != nil {
+			return err
+		}
+		off, n = off+k, n-k
+	}
+	return nil
+}
+
+// Await sleeps until the kernel has let go of something, for a while.
+func (f *Flow) Await(c *stream.Conn, m *stream.Meter) error { return f.await(c, unix.POLLERR, m) }
+
+// Drain waits until the kernel has let go of everything.
+func (f *Flow) Drain(c *stream.Conn, m *stream.Meter) error { return f.drain(c, m, false) }
 
 // Send sends until c.Stopping, then waits for all notifications.
 func (f *Flow) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
@@ -142,6 +169,13 @@ func (f *Flow) account(n sock.Notification, m *stream.Meter) error {
 	var bytes uint64
 	for i := range calls {
 		bytes += uint64(f.size[(n.Lo+i)%slots])
+		f.gone[(n.Lo+i)%slots] = true
+	}
+	for ; f.gone[f.free%slots]; f.free++ {
+		f.gone[f.free%slots] = false
+		if f.Freed != nil {
+			f.Freed(int(f.size[f.free%slots]))
+		}
 	}
 	if n.Copied {
 		m.Copied(bytes)

@@ -4,20 +4,21 @@ package uringzc
 
 import "fmt"
 
-// fate is what a notification says of the bytes of its request.
-type fate int
+// Fate is what a notification says of the bytes of its request.
+type Fate int
 
+// The fates.
 const (
-	sent   fate = iota // without a copy
-	copied             // by the kernel
-	untold             // the kernel's word means nothing
+	Sent   Fate = iota // without a copy
+	Copied             // by the kernel
+	Untold             // the kernel's word means nothing
 )
 
 // mostInPacket is how many bytes of payload the kernel joins to one packet before GSO, at most
 // (include/linux/netdevice.h: GSO_MAX_SIZE).
 const mostInPacket = 8 * 65535
 
-// fates judges notifications in the order in which they come.
+// Fates judges notifications in the order in which they come.
 //
 // The kernel says copied of each request that was not seen to leave without a copy. It looks
 // when a packet is freed, and on behalf of the first request in it alone: of one all of whose bytes
@@ -28,31 +29,32 @@ const mostInPacket = 8 * 65535
 // owed at a time. Hence what fits into a packet is untold if fewer notifications than that came
 // since one that left without a copy. From a path that begins to copy no more than those are
 // untold, and then all is copied.
-type fates struct {
+type Fates struct {
 	near        int // of the next so many a packet's first request may have left without a copy
 	untoldBytes uint64
 	toldBytes   uint64
 }
 
-func (f *fates) of(size uint64, flagged bool) fate {
+// Of judges the next notification, of a request of so many bytes.
+func (f *Fates) Of(size uint64, flagged bool) Fate {
 	f.near--
 	switch {
 	case !flagged:
 		f.near = window
 	case f.near > 0 && size <= mostInPacket:
 		f.untoldBytes += size
-		return untold
+		return Untold
 	}
 	f.near = max(f.near, 0)
 	f.toldBytes += size
 	if flagged {
-		return copied
+		return Copied
 	}
-	return sent
+	return Sent
 }
 
-// notes returns a note on how much is untold, if anything is.
-func (f *fates) notes() []string {
+// Notes returns a note on how much is untold, if anything is.
+func (f *Fates) Notes() []string {
 	if f.untoldBytes == 0 {
 		return nil
 	}
@@ -60,3 +62,6 @@ func (f *fates) notes() []string {
 		"messages that joined a packet of the one before",
 		100*float64(f.untoldBytes)/float64(f.untoldBytes+f.toldBytes))}
 }
+
+// UntoldBytes returns how many bytes are untold.
+func (f *Fates) UntoldBytes() uint64 { return f.untoldBytes }

@@ -23,17 +23,17 @@ func TestFates(t *testing.T) {
 		{"it begins to copy for good", "." + strings.Repeat("C", 1000), 4096, "s" + strings.Repeat("u", window-1) +
 			strings.Repeat("c", 1000-window+1)},
 	} {
-		var f fates
+		var f Fates
 		got := ""
 		for _, c := range x.flags {
-			got += string("scu"[f.of(x.size, c == 'C')])
+			got += string("scu"[f.Of(x.size, c == 'C')])
 		}
 		if got != x.want || f.untoldBytes != x.size*uint64(strings.Count(x.want, "u")) ||
 			f.toldBytes+f.untoldBytes != x.size*uint64(len(x.want)) {
 			t.Errorf("%s: %s, want %s: %+v", x.name, got, x.want, f)
 		}
-		if (len(f.notes()) > 0) != strings.Contains(x.want, "u") {
-			t.Errorf("%s: %q", x.name, f.notes())
+		if (len(f.Notes()) > 0) != strings.Contains(x.want, "u") {
+			t.Errorf("%s: %q", x.name, f.Notes())
 		}
 	}
 }

@@ -44,7 +44,7 @@ type sender struct {
 	size    [window]uint32 // bytes of the request in a slot
 	pending int            // notifications owed
 
-	fate   fates
+	fate   Fates
 	moved  int // result of the request in flight
 	errno  unix.Errno
 	flying bool
@@ -155,10 +155,10 @@ func (s *sender) handle(cqe uring.CQE, m *stream.Meter) {
 	} else {
 		s.pending--
 		size := uint64(s.size[slot])
-		switch s.fate.of(size, cqe.Copied()) {
-		case copied:
+		switch s.fate.Of(size, cqe.Copied()) {
+		case Copied:
 			m.Copied(size)
-		case sent:
+		case Sent:
 			m.ZeroCopy(size)
 		}
 		m.Completion(1, cqe.Copied())
@@ -189,14 +189,17 @@ func (s *sender) Close() error { return s.ring.Close() }
 
 // Evidence returns how the ring was made, and what is untold of the payload.
 func (s *sender) Evidence() stream.Evidence {
-	figures := append(stream.RingFigures(s.ring), stream.Figure{Name: "uring_zc_untold_bytes", Unit: "bytes",
-		Value: float64(s.fate.untoldBytes)})
-	return stream.Evidence{Figures: figures, Notes: s.fate.notes(), UringEngine: string(s.ring.Engine())}
+	figures := append(stream.RingFigures(s.ring), stream.Figure{Name: UntoldFigure, Unit: "bytes",
+		Value: float64(s.fate.UntoldBytes())})
+	return stream.Evidence{Figures: figures, Notes: s.fate.Notes(), UringEngine: string(s.ring.Engine())}
 }
+
+// UntoldFigure names how much is untold.
+const UntoldFigure = "uring_zc_untold_bytes"
 
 // Metrics describe what the kernel does not tell of copies.
 var Metrics = []measure.MetricDoc{
-	{Names: "uring_zc_untold_bytes",
+	{Names: UntoldFigure,
 		Units: "bytes", Source: "data path, whole flow",
 		Meaning: "payload sent by uring-zc of which the kernel does not tell whether it was " +
 			"copied, because it joined a packet of the message before"},

@@ -54,7 +54,7 @@ func (r *Receiver) receiveAll() error {
 		return r.process.receive(r)
 	}
 	shared := r.members[0].meter
-	for !r.ended {
+	for !r.ended || r.growsForOthers() {
 		if err := r.enter(shared); err != nil {
 			return stream.ReceiveError(r.members[0].conn, "io_uring recv_zc", err)
 		}
@@ -141,12 +141,15 @@ func (r *Receiver) takeAll(shared *stream.Meter) (bytes int, err error) {
 	}
 	for _, m := range r.members {
 		bytes += m.got
+		if m.got, err = m.touch.Payload(m.got); err != nil {
+			return bytes, stream.OfFlow(m.n, err)
+		}
 		if m.got > 0 {
 			m.meter.Bytes(m.got)
 		}
 	}
 	if bytes > 0 {
-		r.z.Publish()
+		r.publish()
 		r.stats.pieces += uint64(pieces)
 		r.accountAll(shared)
 	}
@@ -164,7 +167,7 @@ func (r *Receiver) takeAll(shared *stream.Meter) (bytes int, err error) {
 
 // walk handles the completions that are there, as take does.
 func (r *Receiver) walk() (pieces int, err error) {
-	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
+	looks, holds := r.opt.Looks(), r.opt.NIC.HoldBytes > 0
 	at := uint64(0) // the flow of the last completion: the next one's, for all that is known
 	d := r.ring.Drain()
 	defer d.Done()

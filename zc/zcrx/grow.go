@@ -19,6 +19,7 @@ type growth struct {
 	at     []int64
 	bytes  []float64 // that the NIC has had since then
 	took   time.Duration
+	until  time.Time // of a ring whose own flows have ended
 }
 
 // canGrow reports whether there is more to give to the NIC. Of several rings the first gives it.
@@ -51,6 +52,19 @@ func (r *Receiver) othersWantMore() bool {
 		atomic.LoadUint64(&r.share.board[tooFew]) == uint64(r.z.Buffers())
 }
 
+// growsForOthers reports whether the first ring, whose flows have ended, still has memory for rings
+// whose flows go on. It waits for them no longer than they are waited for at the end.
+func (r *Receiver) growsForOthers() bool {
+	if r.share == nil || r.ringOf() > 0 || !r.canGrow() || r.first().conn.Aborted() != nil ||
+		r.share.board.sum(ringEnded, r.share.n) == uint64(r.share.n-1) {
+		return false
+	}
+	if r.growth.until.IsZero() {
+		r.growth.until = time.Now().Add(endsWithin)
+	}
+	return time.Now().Before(r.growth.until)
+}
+
 // growIfWanted gives the NIC as much memory again as it has, if it found no buffer, or the kernel
 // none to copy to. Memory that cannot be had ends the flow: it was asked for.
 func (r *Receiver) growIfWanted() error {
@@ -69,6 +83,7 @@ func (r *Receiver) growIfWanted() error {
 	r.growth.note(r.z)
 	if r.share != nil {
 		atomic.StoreUint64(&r.share.board[hasBuffers], uint64(r.z.Buffers()))
+		r.share.board.strike()
 	}
 	if r.idle.told && r.canGrow() {
 		r.idle.told = false

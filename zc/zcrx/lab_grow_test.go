@@ -93,6 +93,63 @@ func TestLabRingsGrow(t *testing.T) {
 	})
 }
 
+// tellsFlows hands on the flows that a ring receives.
+type tellsFlows struct {
+	*zcrx.Receiver
+	to chan<- []*stream.Flow
+}
+
+func (r tellsFlows) ReceiveAll(flows []*stream.Flow) error {
+	r.to <- flows
+	return r.Receiver.ReceiveAll(flows)
+}
+
+// The first ring goes on giving the NIC memory when its own flows have ended, as long as those of
+// another go on.
+func TestLabRingsGrowLater(t *testing.T) {
+	long.Test(t)
+	needsShare(t)
+	if f := uring.Probe().ZcrxAddArea; !f.Supported {
+		t.Skipf("%s: %s; %s", f.Name, f.Reason, f.Fix)
+	}
+	both(t, func(t *testing.T, share *stream.Rings) {
+		to, ended, later := make(chan []*stream.Flow, 1), int64(0), false
+		all := rings(1)
+		for i := range all {
+			for n := range all[i] {
+				all[i][n].NIC = stream.NICQueue{AreaStart: 16 << 20, AreaBytes: 64 << 20}
+			}
+		}
+		all[0][0].Open = labtest.Opener(func(o stream.Options) (tellsFlows, error) {
+			r, err := zcrx.New(o)
+			return tellsFlows{r, to}, err
+		})
+		last := &all[1][0]
+		last.Bytes, last.NIC.HoldBytes = 24<<20, 64<<20
+		last.Half = func() {
+			flows := <-to
+			await.Until(t, "the first ring's flows have ended", func() bool {
+				ended = max(flows[0].EndNs(), flows[1].EndNs())
+				return flows[0].EndNs() > 0 && flows[1].EndNs() > 0
+			})
+		}
+		errs := labtest.Rings(t, share, all, func(ring int, x labtest.Transfer, o labtest.Outcome) {
+			if c := o.Counters; c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 {
+				t.Errorf("ring %d: %+v", ring, c)
+			}
+			for _, c := range o.Evidence.Courses {
+				later = later || c.AtNs[len(c.AtNs)-1] > ended
+			}
+		})
+		if !later {
+			t.Errorf("the NIC's memory has not grown since %d", ended)
+		}
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The same flow starves where the memory does not grow.
 func TestLabDoesNotGrow(t *testing.T) {
 	labtest.Need(t)

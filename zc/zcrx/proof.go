@@ -150,6 +150,7 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 	}
 	r.grew(&e, figure)
 	r.ofRing(figure)
+	r.onward.evidence(&e)
 	e.Device, e.DeviceBytes = r.area.Where(r.whose()), r.area.Size
 	return e
 }
@@ -320,6 +321,9 @@ var Metrics = []measure.MetricDoc{
 	{Names: "zcrx_flushes",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "times that the kernel was told to take buffers from the refill ring"},
+	{Names: "zcrx_onward_requests",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "send requests by which payload was passed on (then: forward), each of up to 256 pieces"},
 	{Names: "zcrx_no_memory",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "times that it found no buffer to copy to"},

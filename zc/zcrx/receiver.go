@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -56,6 +57,8 @@ type Receiver struct {
 	shown   [][]uint64 // of a ring's own process: where it shows the flows' meters; nil: nowhere
 	growth  growth
 	failed  bool // its ring, of several
+
+	onward *onward // what passes payload on; nil: nothing does
 
 	members []*member // the flows that were attached
 	grouped bool      // several are received
@@ -220,14 +223,22 @@ func (r *Receiver) makeArea(q stream.NICQueue) (err error) {
 	if !a.Whole() {
 		return dmabuf.NotWhole(a.Memory)
 	}
-	r.view, err = dmabuf.NewView(a.Memory, r.opt.Touch)
+	r.view, err = dmabuf.NewView(a.Memory, r.looksHow())
 	return err
+}
+
+// looksHow says how payload is treated where it lies: what is decrypted, with all its bytes.
+func (r *Receiver) looksHow() stream.Touch {
+	if r.opt.TLS == records.User {
+		return stream.TouchVerify
+	}
+	return r.opt.Touch
 }
 
 // Attach steers the flow to the queue. Several may be attached, see [Receiver.ReceiveAll].
 func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	r.fd = c.FD
-	r.touch = stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
+	r.touch = c.Toucher(r.opt.Touch, h)
 	r.members = append(r.members, &member{conn: c, touch: r.touch, period: int(h.PeriodBytes)})
 	if r.process != nil {
 		if err := r.process.attach(r.members[len(r.members)-1]); err != nil {

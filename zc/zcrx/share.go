@@ -49,11 +49,15 @@ const (
 	hasBuffers = 6 // that the NIC has of the area since it grew; 0: as at first
 	tooFew     = 7 // as many as it had when a ring that joined found none to copy to
 
+	bell = 8 // see strike
+	dry  = 9 // rings that wait for a buffer to copy to
+
 	ringTaken  = 0 // bytes
 	ringCopied = 1
 	ringHeld   = 2 // bytes that its application has, and has not given back
 	ringEnded  = 3
 	line       = 8 // words, so that rings do not write on each other's
+	shared     = 2 // lines, of what is not one ring's
 )
 
 const (
@@ -61,9 +65,15 @@ const (
 	poolSilent
 )
 
-const boardBytes = 8 * line * (1 + stream.MaxRings)
+const boardBytes = 8 * line * (shared + stream.MaxRings)
 
-func (b board) of(ring, what int) *uint64 { return &b[line*(1+ring)+what] }
+func (b board) of(ring, what int) *uint64 { return &b[line*(shared+ring)+what] }
+
+// end tells the others that a ring has ended.
+func (b board) end(ring int) {
+	atomic.StoreUint64(b.of(ring, ringEnded), 1)
+	b.strike()
+}
 
 // claim takes from the bytes that the kernel counted as copied, and that no ring has booked yet, at
 // most so many.
@@ -128,7 +138,7 @@ func (r *Receiver) join(s *share) (err error) {
 	if r.opt.NIC.Rings.Processes {
 		return r.startProcess(r.queue.Dev.Name, r.queue.ID, r.queue.LentAs())
 	}
-	if r.view, err = dmabuf.NewView(s.area.Memory, r.opt.Touch); err != nil {
+	if r.view, err = dmabuf.NewView(s.area.Memory, r.looksHow()); err != nil {
 		return err
 	}
 	return r.importRing(s.z, s.area.Bytes)
@@ -190,7 +200,7 @@ func (r *Receiver) endRing(err error) {
 		return
 	}
 	if r.process != nil { // also where it was killed
-		atomic.StoreUint64(r.share.board.of(r.ringOf(), ringEnded), 1)
+		r.share.board.end(r.ringOf())
 		return
 	}
 	for tries := 0; tries < 1000 && !r.failed; tries++ {
@@ -205,7 +215,7 @@ func (r *Receiver) endRing(err error) {
 			r.seenElsewhere(-1)
 		}
 	}
-	atomic.StoreUint64(r.share.board.of(r.ringOf(), ringEnded), 1)
+	r.share.board.end(r.ringOf())
 }
 
 // endsWithin is how long a ring whose flows have ended waits for the others, whose senders were
@@ -213,29 +223,22 @@ func (r *Receiver) endRing(err error) {
 const endsWithin = 10 * time.Second
 
 // awaitAll waits until all rings have ended: what the queue's page pools tell is of all of them.
-func (s *share) awaitAll() (all bool) {
-	for end := time.Now().Add(endsWithin); s.board.sum(ringEnded, s.n) < uint64(s.n); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-	return true
+func (s *share) awaitAll() bool {
+	return s.board.until(endsWithin, func() bool { return s.board.sum(ringEnded, s.n) == uint64(s.n) })
 }
 
 // lookAtPool finds out what the queue's page pools handed out in all: the first ring asks, and the
 // others wait for what it writes on the board.
 func (r *Receiver) lookAtPool() {
 	b, n := r.share.board, r.share.n
-	atomic.StoreUint64(b.of(r.ringOf(), ringEnded), 1) // also where it never began
+	b.end(r.ringOf()) // also where it never began
 	r.pool.looked = true
 	if r.ringOf() > 0 {
 		if r.failed {
 			return
 		}
-		for end := time.Now().Add(2 * endsWithin); atomic.LoadUint64(&b[pooled]) == 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				return
-			}
+		if !b.until(2*endsWithin, func() bool { return atomic.LoadUint64(&b[pooled]) != 0 }) {
+			return
 		}
 		r.pool.known = atomic.LoadUint64(&b[pooled]) == poolTold
 		r.pool.buffers, r.pool.unseen = atomic.LoadUint64(&b[poolBuffers]), atomic.LoadUint64(&b[poolUnseen])
@@ -251,6 +254,28 @@ func (r *Receiver) lookAtPool() {
 	atomic.StoreUint64(&b[poolBuffers], r.pool.buffers)
 	atomic.StoreUint64(&b[poolUnseen], r.pool.unseen)
 	atomic.StoreUint64(&b[pooled], told)
+	b.strike()
+}
+
+// awaitBuffers waits until some may be free again: another ring of the queue says when it has given
+// back some, and nobody else does.
+func (r *Receiver) awaitBuffers() {
+	if r.share == nil {
+		time.Sleep(backlogTime)
+		return
+	}
+	b := r.share.board
+	atomic.AddUint64(&b[dry], 1)
+	b.wait(b.heard(), backlogTime)
+	atomic.AddUint64(&b[dry], ^uint64(0))
+}
+
+// publish gives back what is in the refill ring, and wakes who waits for it.
+func (r *Receiver) publish() {
+	r.z.Publish()
+	if r.share != nil && atomic.LoadUint64(&r.share.board[dry]) > 0 {
+		r.share.board.strike()
+	}
 }
 
 // claimsBefore returns how many bytes the rings before this one, and all of them, claim not to be

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/zc/held"
 	"github.com/zcbench/zcbench/zc/nicqueue"
@@ -85,6 +86,46 @@ func TestCopiesOfRings(t *testing.T) {
 	}
 	if first := rings[0].unseenOf(rings[0].members[0]); sum != 410 || first != 200 {
 		t.Errorf("%d bytes that were not counted are %d of all flows', %d of the first ring's", 410, sum, first)
+	}
+}
+
+// Who waits at the bell is woken by another process, which has the board at another address, and by
+// what it waits for alone.
+func TestBell(t *testing.T) {
+	mem, fd, err := uring.NewSharedMemory(boardBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	defer unix.Close(fd)
+	other, err := uring.MapShared(fd, boardBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	here, there := board(mem.Words()), board(other.Words())
+	s, ended := &share{n: 2, board: here}, make(chan bool)
+	looked := make(chan struct{}, 100)
+	go func() {
+		ended <- here.until(time.Hour, func() bool {
+			looked <- struct{}{}
+			return here.sum(ringEnded, 2) == 2
+		})
+	}()
+	for ring := range 2 {
+		<-looked
+		there.end(ring)
+	}
+	select {
+	case is := <-ended:
+		if !is || !s.awaitAll() {
+			t.Errorf("both rings have ended: %v", is)
+		}
+	case <-await.Timeout():
+		t.Fatal("nothing woke it")
+	}
+	if here.until(0, func() bool { return false }) {
+		t.Error("it says that there is what there is not")
 	}
 }
 

@@ -126,9 +126,8 @@ func (r *Receiver) copyStarved() error {
 			Err: unix.ENOMEM, How: fix}
 	}
 	if time.Since(r.idle.since) < nicqueue.StarvedAfter || r.othersTake() {
-		// Nobody tells when a buffer is free again.
 		if r.flushNow = true; r.z.RefillSpace() == r.z.RefillEntries() && r.held.Bytes() <= r.opt.NIC.HoldBytes {
-			time.Sleep(time.Millisecond)
+			r.awaitBuffers()
 		}
 		return nil
 	}

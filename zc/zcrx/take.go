@@ -28,6 +28,9 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if r.share != nil {
 		return r.receiveShared(c, m)
 	}
+	if r.onward != nil {
+		return r.passOn(c, m)
+	}
 	r.arm()
 	for !r.ended {
 		if err := r.enter(m); err != nil {
@@ -89,7 +92,7 @@ func (r *Receiver) turns() *stream.Turns {
 // take handles the completions that are there and gives back what is not held.
 func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
 	again, pieces := false, 0
-	looks, holds := r.opt.Touch != stream.TouchNone, r.opt.NIC.HoldBytes > 0
+	looks, holds := r.opt.Looks(), r.opt.NIC.HoldBytes > 0
 	d := r.ring.Drain()
 	for !r.held.Full() {
 		if !looks && !holds && r.held.Count() == 0 {
@@ -128,14 +131,18 @@ func (r *Receiver) take(c *stream.Conn, m *stream.Meter) (bytes int, err error) 
 		return bytes, err
 	}
 	if bytes > 0 {
-		r.z.Publish()
+		r.publish()
 		r.stats.pieces += uint64(pieces)
-		m.Bytes(bytes)
 		if r.proof.taken == 0 {
 			r.look(m)
 		}
+		payload, err := r.touch.Payload(bytes)
+		m.Bytes(payload)
 		_, copied := r.z.Copies()
-		r.proof.account(uint64(bytes), copied, m)
+		r.proof.account(uint64(payload), copied, m)
+		if err != nil {
+			return bytes, err
+		}
 	}
 	r.refill(m)
 	if again {
@@ -196,10 +203,14 @@ func (r *Receiver) refill(m *stream.Meter) {
 		n++
 	}
 	if n > 0 {
-		r.z.Publish()
+		r.publish()
 	}
-	// Nobody takes from the refill ring of a flow that is copied, whether the copies
-	// are counted or not.
+	r.flushIfCopying(m)
+}
+
+// flushIfCopying makes the kernel take from the refill ring of a flow that is copied, whether the
+// copies are counted or not: nobody does.
+func (r *Receiver) flushIfCopying(m *stream.Meter) {
 	if r.flushNow || r.proof.copying() && r.z.RefillEntries()-r.z.RefillSpace() >= r.flushAt {
 		r.flush(m)
 	}
@@ -224,7 +235,7 @@ func (r *Receiver) makeRoom(m *stream.Meter) {
 	p := r.held.Oldest()
 	if r.z.Refill(p.ID, p.Len) {
 		r.held.Pop()
-		r.z.Publish()
+		r.publish()
 		r.stats.early++
 		return
 	}

@@ -37,7 +37,8 @@ type EndReport struct {
 	ThroughputGbps *float64         `json:"throughput_gbps"`
 	BackBytes      *uint64          `json:"back_bytes,omitempty"` // the other way, with --both
 	BackGbps       *float64         `json:"back_throughput_gbps,omitempty"`
-	CPUUserS       *float64         `json:"cpu_user_s"` // of the process, over the flow
+	Then           *results.Way     `json:"then,omitempty"` // what was passed on, or came back, with --then
+	CPUUserS       *float64         `json:"cpu_user_s"`     // of the process, over the flow
 	CPUSysS        *float64         `json:"cpu_sys_s"`
 	CPUSPerGB      *float64         `json:"cpu_s_per_gb,omitempty"` // 1e9 bytes
 	ZeroCopyBytes  *uint64          `json:"zero_copy_bytes,omitempty"`
@@ -92,6 +93,7 @@ func newEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 	if r.BackNs > 0 {
 		rep.BackBytes, rep.BackGbps = &r.BackBytes, new(float64(r.BackBytes)*8/float64(r.BackNs))
 	}
+	rep.Then = r.Host.Then
 	if n := r.Host.Transactions; n != nil {
 		rep.Transactions, rep.PerSecond, rep.RoundTrip = &r.Total.Transactions,
 			new(float64(r.Total.Transactions)/seconds), r.Host.RoundTrip
@@ -234,5 +236,8 @@ func (r EndReport) speed(out io.Writer) {
 		time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
 	if r.BackGbps != nil {
 		fmt.Fprintf(out, "  the other way %.*f Gbit/s", digits, *r.BackGbps)
+	}
+	if r.Then != nil {
+		fmt.Fprintf(out, "  passed on %.*f Gbit/s", digits, r.Then.ThroughputGbps)
 	}
 }

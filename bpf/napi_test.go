@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+
+package bpf_test
+
+import (
+	"errors"
+	"net"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
+	"golang.org/x/sys/unix"
+)
+
+// Who polls, of packets that go to and fro: softirq, a thread of ours whose call waits and polls
+// meanwhile, a kernel thread. Polls that found nothing are told apart, and the packets are those that
+// came. It is a veth that has a queue to poll, or the lab's NIC, which counts its interrupts, too: there
+// are few of them where the call polls.
+func TestIntegrationWhoPolls(t *testing.T) {
+	kind.Timed(t) // there must be a CPU for each end: a call that polls keeps the other from it
+	p := newPair(t)
+	if !inLab() {
+		vethtest.GRO(t, p.SUT, true)
+		vethtest.NoTSO(t, p.TG)
+	}
+	tasks := openTasks(t, bpf.TasksOptions{Ifindexes: []int{indexOf(t, p.SUT)},
+		Netns: uint32(in(t, p.SUT.Netns, bpf.NetnsInode)), OthersForeign: true})
+	const asks = 300
+	var irqs uint64 // of the last trips
+	polls := func(busyPoll time.Duration) (by [counter.NAPIPollers]counter.NAPIPolls, packets uint64) {
+		rx, tx := connect(t, p)
+		defer rx.Close()
+		defer tx.Close()
+		raised := interrupts(t, p.SUT)
+		from, read := readTasks(t, tasks), received(t, p.SUT)
+		began := time.Now()
+		trips(t, rx, tx, asks, busyPoll)
+		wall := time.Since(began)
+		for _, d := range readTasks(t, tasks).Since(from) {
+			for who, n := range d.NAPI {
+				by[who].Polls, by[who].Packets = by[who].Polls+n.Polls, by[who].Packets+n.Packets
+				by[who].Empty, by[who].SpinNs = by[who].Empty+n.Empty, by[who].SpinNs+n.SpinNs
+			}
+		}
+		packets = received(t, p.SUT) - read
+		irqs = interrupts(t, p.SUT) - raised
+		t.Logf("%d packets, %d interrupts: %+v", packets, irqs, by)
+		if app := by[counter.NAPIApp]; app.SpinNs < 0 || app.SpinNs > int64(wall) {
+			t.Errorf("it spun for %d ns of %v", app.SpinNs, wall)
+		}
+		return by, packets
+	}
+	all := func(by [counter.NAPIPollers]counter.NAPIPolls) (n uint64) {
+		for _, x := range by {
+			n += x.Packets
+		}
+		return n
+	}
+
+	by, packets := polls(0)
+	softirq := by[counter.NAPISoftirq].Packets + by[counter.NAPIKsoftirqd].Packets
+	if softirq < asks || softirq != all(by) || softirq > packets || by[counter.NAPIApp].Polls > 0 {
+		t.Errorf("without busy polling softirq polled %d of %d packets: %+v", softirq, packets, by)
+	}
+	before := irqs
+	by, packets = polls(10 * time.Millisecond)
+	if inLab() && (before < asks/2 || irqs > before/2) {
+		t.Errorf("%d interrupts without busy polling, %d with it", before, irqs)
+	}
+	if app := by[counter.NAPIApp]; app.Packets < asks/10 || app.Empty == 0 || app.SpinNs == 0 || all(by) > packets {
+		t.Errorf("the call that waits polled %+v of %d packets", app, packets)
+	}
+	if err := p.SUT.Netns.Do(func() error { return threadEach(t, p.SUT.Dev) }); err != nil {
+		t.Skip(err)
+	}
+	by, packets = polls(0)
+	if thread := by[counter.NAPIThread].Packets; thread < asks || thread > packets || by[counter.NAPIApp].Polls > 0 {
+		t.Errorf("the kernel's thread polled %d of %d packets: %+v", thread, packets, by)
+	}
+}
+
+// trips sends n bytes one by one, each after the answer to the one before. rx is read by calls that
+// wait in the kernel, and poll for so long there.
+func trips(t testing.TB, rx, tx net.Conn, n int, poll time.Duration) {
+	t.Helper()
+	raw, err := rx.(*net.TCPConn).File() // of its own, which blocks
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	fd := int(raw.Fd())
+	if err := unix.SetNonblock(fd, false); err != nil {
+		t.Fatal(err)
+	}
+	for opt, v := range map[int]int{unix.SO_BUSY_POLL: int(poll.Microseconds()), unix.SO_PREFER_BUSY_POLL: 1} {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, v); err != nil && poll > 0 {
+			t.Skip(err)
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer pin(t, true)()
+		b := make([]byte, 1)
+		for range n {
+			if _, err := syscall.Read(fd, b); err != nil {
+				done <- err
+				return
+			}
+			if _, err := syscall.Write(fd, b); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	defer pin(t, false)()
+	b := make([]byte, 1)
+	for range n {
+		if _, err := tx.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Read(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pin gives the calling goroutine the last CPU, or all others, up to undo.
+func pin(t testing.TB, last bool) (undo func()) {
+	runtime.LockOSThread()
+	var before, set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil || before.Count() < 2 {
+		t.Logf("not pinned: %d CPUs, %v", before.Count(), err)
+		return runtime.UnlockOSThread
+	}
+	cpu := lastCPU(t)
+	if set = before; last {
+		set.Zero()
+		set.Set(cpu)
+	} else {
+		set.Clear(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		t.Log(err)
+	}
+	return func() {
+		_ = unix.SchedSetaffinity(0, &before)
+		runtime.UnlockOSThread()
+	}
+}
+
+// threadEach has kernel threads poll an interface, until the test ends.
+func threadEach(t testing.TB, dev string) error {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return err
+	}
+	t.Cleanup(func() { d.Close() })
+	all, err := d.NAPIs()
+	for _, n := range all {
+		s := n.NAPISettings
+		if s.Threaded == "" {
+			return errors.New("this kernel has no threaded NAPI by netlink (6.17)")
+		}
+		s.Threaded = "on"
+		if err := d.SetNAPI(n.ID, s); err != nil {
+			return err
+		}
+		t.Cleanup(func() { _ = d.SetNAPI(n.ID, n.NAPISettings) })
+	}
+	return err
+}
+
+// interrupts counts those of the lab's NIC; a veth has none.
+func interrupts(t testing.TB, e veth.End) (n uint64) {
+	t.Helper()
+	if !inLab() {
+		return 0
+	}
+	return in(t, e.Netns, func() (uint64, error) {
+		d, err := nic.Open(e.Dev)
+		if err != nil {
+			return 0, err
+		}
+		defer d.Close()
+		all, err := d.StatList()
+		for _, s := range all {
+			if nic.Called(s.Name, "rx*_interrupts") {
+				n += s.Value
+			}
+		}
+		return n, err
+	})
+}
+
+// received counts the packets that came to an end.
+func received(t testing.TB, e veth.End) uint64 {
+	t.Helper()
+	return in(t, e.Netns, func() (uint64, error) {
+		l, err := counter.ReadLink(e.Dev)
+		if err != nil {
+			return 0, err
+		}
+		return l.Stats.RxPackets, nil
+	})
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+package stream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zcbench/zcbench/flow/records"
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/internal/fault"
+	"golang.org/x/sys/unix"
+)
+
+// Encryption is how the payload of a flow is encrypted at one end of it. What both ends say before
+// and after payload is plain.
+type Encryption struct {
+	Version records.Version
+	Kept    records.Kept    // by the kernel
+	Sealer  *records.Sealer // of a sender that encrypts by itself; nil: the kernel does
+	opener  *records.Opener // of a receiver that decrypts by itself
+	mem     *Buffer         // of its messages
+}
+
+// Encrypt encrypts the payload that a flow will send, or receive, as o asks and h says; back: it is
+// the other way of a flow that goes both. It comes before the first byte of payload.
+func (c *Conn) Encrypt(sends bool, o Options, h Hello, back bool) (err error) {
+	if err := agree(o.TLS, h.Records); err != nil || o.TLS == records.None {
+		return err
+	}
+	k, err := records.Derive(h.Cookie[:], h.Flow, back)
+	if err != nil {
+		return err
+	}
+	defer k.Wipe()
+	e := &Encryption{Version: h.Records}
+	switch {
+	case o.TLS.InKernel():
+		e.Kept, err = records.Give(c.FD, sends, o.TLS, h.Records, k)
+	case sends:
+		e.Sealer, err = records.NewSealer(k)
+	default:
+		size := cmp.Or(o.BufferBytes, o.MessageBytes)
+		if e.mem, err = NewBuffer(size + records.Slack); err == nil {
+			e.opener, err = records.NewOpener(k, e.mem.Bytes(), size)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, e.close())
+	}
+	c.TLS = e
+	return nil
+}
+
+// agree refuses what the ends of a flow do not agree on.
+func agree(how records.How, v records.Version) error {
+	const both = "give both ends the same --tls"
+	switch {
+	case (how == records.None) != (v == 0):
+		return &fault.Error{Op: "one end encrypts the payload, and the other does not", How: both}
+	case how == records.User && v != records.TLS13:
+		return &fault.Error{Op: fmt.Sprintf("the sender has %v, and --tls user has %v", v, records.TLS13), How: both}
+	}
+	return nil
+}
+
+// Toucher makes what treats the flow's payload: decrypted, where that is the application's work.
+func (c *Conn) Toucher(t Touch, h Hello) *Toucher {
+	r := NewToucher(t, int(h.PeriodBytes))
+	if c.TLS != nil {
+		r.opener = c.TLS.opener
+	}
+	return r
+}
+
+// Figures say how it was done; none of nil.
+func (e *Encryption) Figures() (out []Figure) {
+	if e == nil {
+		return nil
+	}
+	flag := func(name string, on bool) {
+		v := 0.0
+		if on {
+			v = 1
+		}
+		out = append(out, Figure{name, "1", v})
+	}
+	out = append(out, Figure{"tls_version", "1", e.Version.Number()})
+	switch {
+	case e.opener != nil:
+		out = append(out, Figure{"tls_records", "1", float64(e.opener.Records())},
+			Figure{"tls_gathered_bytes", "bytes", float64(e.opener.Gathered())})
+	case e.Sealer == nil:
+		flag("tls_device", e.Kept.Device)
+		flag("tls_no_pad", e.Kept.NoPad)
+		flag("tls_zerocopy", e.Kept.ZeroCopy)
+	}
+	return out
+}
+
+// close frees the memory; of nil it does nothing.
+func (e *Encryption) close() error {
+	if e == nil || e.mem == nil {
+		return nil
+	}
+	return e.mem.Close()
+}
+
+// Damaged reports whether an error is of payload that is not what was sent: the tag of its record
+// does not fit.
+func Damaged(err error) bool { return errors.Is(err, unix.EBADMSG) }
+
+// DeviceTakes reports whether the NIC by which addr is reached takes the keys of that version for
+// what a flow sends. A socket keeps what it got, so it is asked with another.
+func DeviceTakes(ctx context.Context, addr string, h Hello, v records.Version) bool {
+	c, err := connect(ctx, addr, sock.Options{})
+	if err != nil {
+		return false // the flow says why
+	}
+	defer c.Close()
+	h.Looks = true
+	if b, err := h.AppendBinary(nil); err != nil || c.writeAll(b) != nil {
+		return false
+	}
+	kept, err := records.Give(c.FD, true, records.Device, v, new(records.Key))
+	return err == nil && kept.Device
+}

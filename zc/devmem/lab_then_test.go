@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+
+package devmem_test
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/zc/devmem"
+	"github.com/zcbench/zcbench/zc/labtest"
+)
+
+// What devmem receives goes on from where it lies: its dmabuf is bound for sending, too.
+func TestLabThen(t *testing.T) { labtest.Then(t, devmem.Mode) }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/plan"
+)
+
+// Then runs zcbench with a receive mode that takes a queue over, and passes on what it receives:
+// every byte comes, and goes on, without a copy, and comes back right. A flow that goes to another
+// queue is found out, and is passed on all the same. The device is as it was.
+func Then(t *testing.T, rx string, args ...string) {
+	Need(t)
+	before := DeviceState(t)
+	args = append([]string{"--then", plan.ThenForward}, args...)
+	r := measured(t, rx, args...)
+	on, back := r.SUT.Then, r.TG.Then
+	switch h := r.SUT; {
+	case on == nil || back == nil:
+		t.Fatalf("the SUT passed on %+v, the TG received %+v", on, back)
+	case back.Bytes == 0 || back.Mismatches == nil || *back.Mismatches != 0:
+		t.Errorf("%d bytes came back, of which %s differ", back.Bytes, count(back.Mismatches))
+	case !whole(h.ZeroCopyBytes, h.CopiedBytes, *h.Bytes) || !uncopied(on.ZeroCopyBytes, on.CopiedBytes):
+		t.Errorf("%s of %s bytes came without a copy, and %s of %d went on", count(h.ZeroCopyBytes), count(h.Bytes),
+			count(on.ZeroCopyBytes), on.Bytes)
+	default:
+		t.Logf("%s: %d bytes came, %d went on, %s of them known to be uncopied, %d came back", rx, *h.Bytes, on.Bytes,
+			count(on.ZeroCopyBytes), back.Bytes)
+	}
+	r = invalid(t, rx, ": the flow landed on queue 0, but the provider is on queue ",
+		append(args, "--control", plan.WrongQueue)...)
+	if r.SUT.CopiedBytes == nil || *r.SUT.CopiedBytes == 0 || r.TG.Then == nil || r.TG.Then.Bytes == 0 ||
+		*r.TG.Then.Mismatches != 0 {
+		t.Errorf("by another queue %s bytes were copied, and %+v came back", count(r.SUT.CopiedBytes), r.TG.Then)
+	}
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}

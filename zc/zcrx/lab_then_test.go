@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+
+package zcrx_test
+
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/zc/labtest"
+	"github.com/zcbench/zcbench/zc/zcrx"
+)
+
+// What zcrx receives goes on from where it lies, by SENDMSG_ZC.
+func TestLabThen(t *testing.T) { labtest.Then(t, zcrx.Mode, "--touch", "verify") }

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+
+package zcrx
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/zc/held"
+	"github.com/zcbench/zcbench/zc/uringzc"
+	"golang.org/x/sys/unix"
+)
+
+// onward passes the payload of a flow on without a copy (then: forward): the NIC that sends reads
+// it from the memory into which the NIC that received wrote it. Pieces go out by SENDMSG_ZC from
+// the area, which is a registered buffer, too; one request at a time, because several on one stream
+// may overtake each other. A piece goes back to the refill ring when the kernel has let go of it,
+// as the notification of its request says.
+//
+// What is out of the NIC's hands is bounded: the receive request is for so many bytes, and the next
+// one is issued when there is room for what it may bring. What is not asked for stays in the
+// socket, whose window holds the sender back.
+type onward struct {
+	out   *stream.Onward
+	vec   uring.Vector
+	ahead *held.Queue // came, and belongs to no batch yet
+	batch [batches]batch
+	free  []int
+
+	sending   int  // the batch that is being sent; -1: none
+	flying    bool // its request has not completed
+	submitted bool // nothing waits to be submitted
+	owed      int  // batches that are not back yet
+
+	asked, got int  // bytes, of the receive request, and that it has brought
+	armed      bool // it has not ended
+	most       int  // pieces that may be out of the NIC's hands
+	pieces     int  // that are
+
+	fate     uringzc.Fates
+	requests uint64
+}
+
+// batch is what one request sends: or several, where the kernel takes less than all.
+type batch struct {
+	pieces [batchPieces]piece
+	n      int
+	back   int    // of them, that have gone back
+	bytes  int    // of all
+	sent   int    // of them, that the kernel took
+	last   uint64 // by the last request
+	owed   bool   // its notification has not come
+}
+
+type piece struct {
+	off uint64
+	n   uint32
+}
+
+const (
+	batches     = 64
+	batchPieces = 256 // a MiB of pages
+	// userSend is the user data of the first batch's requests; each next one's is one more.
+	userSend = 1 << 8
+	// leastPiece is how long pieces are taken to be when their bytes are asked for, so that as many
+	// come as there is room for.
+	leastPiece = 1 << 10
+)
+
+// PassOn registers the area as a buffer to send from.
+func (r *Receiver) PassOn(out *stream.Onward, _ *stream.Meter) error {
+	if r.area.FD >= 0 {
+		return &fault.Unsupported{Mode: r.mode, Op: "send from a dmabuf by io_uring", Err: unix.EOPNOTSUPP,
+			How: "use --area pages or huge, or --rx devmem"}
+	}
+	if err := r.ring.RegisterBuffers([][]byte{r.area.Bytes}); err != nil {
+		return &fault.Unsupported{Mode: r.mode, Op: "register the area to send from", Err: err, How: fault.Fix(err)}
+	}
+	o := &onward{out: out, ahead: new(held.Queue), sending: -1, submitted: true,
+		most: min(r.z.Buffers()/4, held.Max/2)}
+	for i := range o.batch {
+		o.free = append(o.free, i)
+	}
+	r.onward = o
+	return nil
+}
+
+// passOn takes payload and passes it on until the sender ends the flow and all has left.
+func (r *Receiver) passOn(c *stream.Conn, m *stream.Meter) error {
+	o := r.onward
+	for !r.ended || o.pieces > 0 {
+		r.ask()
+		o.send(r)
+		if err := r.enterOnward(m); err != nil {
+			return stream.ReceiveError(c, "io_uring recv_zc and sendmsg_zc", err)
+		}
+		bytes, err := r.takeOnward(c, m)
+		if err == nil {
+			err = r.growIfWanted()
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.Aborted(); err != nil {
+			return err
+		}
+		if bytes > 0 || o.pieces > 0 {
+			r.idle.since = time.Time{}
+		} else if err := r.idleTick(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask issues the receive request, if there is room for what it may bring.
+func (r *Receiver) ask() {
+	o := r.onward
+	room := o.most - o.pieces
+	if o.armed || r.ended || room < o.most/4 {
+		return
+	}
+	o.armed, o.submitted = true, false
+	o.asked, o.got = room*leastPiece, 0
+	r.ring.GetSQE().RecvZCUpTo(r.fd, r.z.ID(), o.asked, userRecv)
+}
+
+// send sends what is left of a batch, or the next.
+func (o *onward) send(r *Receiver) {
+	switch {
+	case o.flying:
+		return
+	case o.sending < 0:
+		if !o.gather() {
+			return
+		}
+	case o.batch[o.sending].owed: // it took less than all: its word on that comes first
+		return
+	}
+	b := &o.batch[o.sending]
+	o.vec.Empty()
+	skip := b.sent
+	for _, p := range b.pieces[:b.n] {
+		k := min(skip, int(p.n))
+		if skip -= k; k == int(p.n) {
+			continue
+		}
+		at := int(r.z.Where(&[2]uint64{p.off})) + k
+		o.vec.Add(r.area.Bytes[at : at+int(p.n)-k])
+	}
+	r.ring.GetSQE().SendVectorZC(o.out.Conn.FD, 0, &o.vec, unix.MSG_NOSIGNAL|unix.MSG_WAITALL, true,
+		userSend+uint64(o.sending))
+	o.flying, o.submitted = true, false
+	o.requests++
+}
+
+// gather makes a batch of what has come; false: nothing has, or too many batches are out.
+func (o *onward) gather() bool {
+	if o.ahead.Count() == 0 || len(o.free) == 0 {
+		return false
+	}
+	o.sending = o.free[len(o.free)-1]
+	o.free = o.free[:len(o.free)-1]
+	b := &o.batch[o.sending]
+	*b = batch{}
+	for ; b.n < batchPieces && o.ahead.Count() > 0; b.n++ {
+		p := o.ahead.Oldest()
+		o.ahead.Pop()
+		b.pieces[b.n] = piece{p.ID, p.Len}
+		b.bytes += int(p.Len)
+	}
+	o.owed++
+	return true
+}
+
+// enterOnward submits what is to be submitted, and sleeps if there is nothing to do.
+func (r *Receiver) enterOnward(m *stream.Meter) error {
+	o := r.onward
+	if o.submitted && r.ring.CQReady() > 0 {
+		return nil
+	}
+	m.Call()
+	o.submitted = true
+	if _, err := r.ring.SubmitAndGetEvents(); err != nil || r.ring.CQReady() > 0 {
+		return err
+	}
+	r.look(m)
+	m.Wait()
+	nap := waitTime
+	if o.returning() {
+		nap = backlogTime
+	}
+	_, err := r.ring.SubmitAndWait(1, nap)
+	return err
+}
+
+// returning reports whether pieces wait for room in the refill ring.
+func (o *onward) returning() bool {
+	for i := range o.batch {
+		if b := &o.batch[i]; b.done() && b.back < b.n {
+			return true
+		}
+	}
+	return false
+}
+
+// done reports whether the kernel has let go of all pieces of a batch.
+func (b *batch) done() bool { return b.n > 0 && b.sent == b.bytes && !b.owed }
+
+// takeOnward handles the completions that are there.
+func (r *Receiver) takeOnward(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
+	o, looks := r.onward, r.opt.Touch != stream.TouchNone
+	d := r.ring.Drain()
+	for err == nil && !o.ahead.Full() && d.Next() {
+		cqe := d.CQE()
+		switch {
+		case cqe.UserData == userEvent:
+			r.event(uring.ZcrxEvent(cqe.Res))
+		case cqe.UserData >= userSend:
+			err = o.handle(*cqe, m)
+		case cqe.More():
+			if looks {
+				err = r.view.Next(r.touch, int(r.z.Where(d.Extra())), int(cqe.Res), m)
+			}
+			o.ahead.Push(d.Extra()[0], uint32(cqe.Res))
+			o.pieces++
+			o.got += int(cqe.Res)
+			bytes += int(cqe.Res)
+			r.stats.pieces++
+		case cqe.Errno() == 0 && o.got == o.asked: // as much as was asked for
+			o.armed = false
+		default:
+			o.armed = false
+			_, err = r.judge(c, *cqe, m)
+		}
+	}
+	d.Done()
+	if verr := r.view.End(m); err == nil {
+		err = verr
+	}
+	if bytes > 0 {
+		m.Bytes(bytes)
+		if r.proof.taken == 0 {
+			r.look(m)
+		}
+		_, copied := r.z.Copies()
+		r.proof.account(uint64(bytes), copied, m)
+	}
+	o.giveBack(r)
+	r.flushIfCopying(m)
+	return bytes, err
+}
+
+// handle books a completion of a send request, or its notification.
+func (o *onward) handle(cqe uring.CQE, m *stream.Meter) error {
+	b := &o.batch[cqe.UserData-userSend]
+	if cqe.Notif() {
+		b.owed = false
+		if b.last == 0 {
+			return nil
+		}
+		switch o.fate.Of(b.last, cqe.Copied()) {
+		case uringzc.Copied:
+			o.out.Meter.Copied(b.last)
+		case uringzc.Sent:
+			o.out.Meter.ZeroCopy(b.last)
+		}
+		o.out.Meter.Completion(1, cqe.Copied())
+		return nil
+	}
+	o.flying = false
+	b.last, b.owed = uint64(max(cqe.Res, 0)), cqe.More()
+	b.sent += int(b.last)
+	o.out.Meter.Bytes(int(b.last))
+	if b.sent == b.bytes {
+		o.sending = -1
+	}
+	if errno := cqe.Errno(); errno != 0 {
+		return o.out.Again("io_uring sendmsg_zc", errno)
+	}
+	return nil
+}
+
+// giveBack gives the pieces back that the kernel has let go of, as far as the refill ring takes
+// them.
+func (o *onward) giveBack(r *Receiver) {
+	if o.owed == 0 {
+		return
+	}
+	any := false
+	for i := range o.batch {
+		b := &o.batch[i]
+		if !b.done() {
+			continue
+		}
+		for ; b.back < b.n && r.z.Refill(b.pieces[b.back].off, b.pieces[b.back].n); b.back++ {
+			o.pieces--
+			any = true
+		}
+		if b.back == b.n {
+			b.n = 0
+			o.free = append(o.free, i)
+			o.owed--
+		}
+	}
+	if any {
+		r.z.Publish()
+	}
+}
+
+// evidence adds what is known of what was passed on.
+func (o *onward) evidence(e *stream.Evidence) {
+	if o == nil {
+		return
+	}
+	e.Notes = append(e.Notes, o.fate.Notes()...)
+	e.Figures = append(e.Figures, stream.Figure{Name: uringzc.UntoldFigure, Unit: "bytes",
+		Value: float64(o.fate.UntoldBytes())},
+		stream.Figure{Name: "zcrx_onward_requests", Unit: "1", Value: float64(o.requests)})
+}

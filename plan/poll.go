@@ -72,7 +72,7 @@ func (c *Cell) PollsAt(role stream.Role) bool {
 }
 
 // What an application that polls does unless told otherwise: as of the kernel's own test
-// (tools/testing/selftests/net/busy_poll_test.sh, Linux 7.3.4).
+// (tools/testing/selftests/net/busy_poll_test.sh).
 const (
 	usualBusyPollUs = 50
 	pollBudget      = 64 // packets of a look: as many as softirq takes, and no more without a privilege

@@ -71,7 +71,8 @@ func polledBy(t *testing.T, poll string, h *results.Host) {
 		h.Value(measure.MetricPolledBySoftirq)
 	polls, irqs := h.Counted(measure.MetricAppPolls), h.Value(measure.MetricInterruptRate)
 	right := map[string]bool{"irq": softirq > 90 && polls == 0, "busy": app > 0 && thread == 0,
-		"suspend": app > 0 && thread == 0, "threaded": thread > 90 && polls == 0}
+		"suspend": app > 0 && thread == 0, "threaded": thread > 90 && polls == 0,
+		"threaded-busy": thread > 90 && polls == 0}
 	if !right[poll] || !(irqs >= 0) {
 		t.Errorf("who polled is not right")
 	}

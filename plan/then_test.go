@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What an application cannot do with the payload that it has by a mode is refused, with what it can.
+// What an application cannot do with the payload that it has by a mode is refused, with what it
+// can.
 func TestThenRefused(t *testing.T) {
 	for want, c := range map[string]Cell{
 		"": {RX: "zcrx", TX: "tcp", Then: ThenForward, Flows: 2},

@@ -30,8 +30,11 @@ func unconsumedIn(a, b *plan.Cell, nameA, nameB string) string {
 	return ""
 }
 
-// consumed reports whether the receiving application reads the payload.
+// consumed reports whether the receiving application reads the payload, or passes it on.
 func consumed(c *plan.Cell) bool {
+	if c.PassesOn() {
+		return true
+	}
 	m, err := modes.Find(stream.RX, c.RX)
 	return c.Touch != "" && c.Touch != string(stream.TouchNone) && !(err == nil && m.Has(stream.NoPayload))
 }

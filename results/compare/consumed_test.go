@@ -36,6 +36,9 @@ func TestVerdictOfUnconsumed(t *testing.T) {
 			t.Errorf("%s touch %q and %s touch %q: %q, want %q", x.a.RX, x.a.Touch, x.b.RX, x.b.Touch, got, x.want)
 		}
 	}
+	if !consumed(&plan.Cell{RX: "tcp", Then: plan.ThenSplice}) {
+		t.Error("what is passed on is used")
+	}
 	if consumed(&plan.Cell{RX: "tcp-trunc", Touch: "read"}) {
 		t.Error("tcp-trunc never has the payload")
 	}

@@ -29,6 +29,13 @@ func Then(t *testing.T, rx string, args ...string) {
 		t.Logf("%s: %d bytes came, %d went on, %s of them known to be uncopied, %d came back", rx, *h.Bytes, on.Bytes,
 			count(on.ZeroCopyBytes), back.Bytes)
 	}
+	// As fast as it can: what does not leave holds the sender back, and the NIC does not starve.
+	fast := measured(t, rx, append(args, "--pace", "none")...)
+	if on := fast.SUT.Then; on == nil || !uncopied(on.ZeroCopyBytes, on.CopiedBytes) || *fast.TG.Then.Mismatches != 0 {
+		t.Errorf("as fast as it can, %+v went on, and %+v came back", on, fast.TG.Then)
+	} else {
+		t.Logf("%s: %.3f Gbit/s, passed on %.3f", rx, *fast.SUT.ThroughputGbps, on.ThroughputGbps)
+	}
 	r = invalid(t, rx, ": the flow landed on queue 0, but the provider is on queue ",
 		append(args, "--control", plan.WrongQueue)...)
 	if r.SUT.CopiedBytes == nil || *r.SUT.CopiedBytes == 0 || r.TG.Then == nil || r.TG.Then.Bytes == 0 ||

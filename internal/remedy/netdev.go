@@ -30,6 +30,7 @@ const (
 	ThresholdSet Fact = "the header split threshold of DEV is not 0"
 	QueueLeased  Fact = "the queue is leased to a virtual interface"
 	QueueOpsOff  Fact = "something keeps the driver from restarting the queue"
+	Lent         Fact = "DEV is a container's end of a NIC's queue"
 )
 
 func netdevRows() []Row {
@@ -76,10 +77,17 @@ func netdevRows() []Row {
 		newer(QueueCreate, lacks, "use Linux 7.1 or later, with CONFIG_NETKIT", genl),
 		queueCreateRows(),
 		of(BindTX,
+			Row{Errno: unix.EOPNOTSUPP, If: told(Lent, "ethtool ioctl: ETHTOOL_GDRVINFO"),
+				Cause: "DEV is a container's interface, and no queue of a NIC that sends from device memory is " +
+					"leased to it",
+				Do: "use Linux 7.2 or later, and have a queue of such a NIC (bnxt, mlx5, gve, fbnic) leased to " +
+					"DEV (docs/containers.md), or send from pages: --tx msg-zerocopy",
+				Look:   "ethtool -i DEV",
+				Kernel: "net/core/netdev-genl.c: netdev_find_netmem_tx_dev"},
 			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel, or this driver, does not send from device memory",
 				Do: "use Linux 6.16 or later with CONFIG_NET_DEVMEM, and a driver that sends from device memory " +
-					"(bnxt, mlx5, gve, fbnic of a recent kernel); in a container Linux 7.2, and an interface that " +
-					"has a queue of such a NIC leased", Look: "uname -r, or ethtool -i DEV,", Effect: undoable,
+					"(bnxt, mlx5, gve, fbnic of a recent kernel)",
+				Look: "uname -r, or ethtool -i DEV,", Effect: undoable,
 				Undo:   "boot the kernel of before",
 				Kernel: "net/core/netdev-genl.c: netdev_nl_bind_tx_doit"},
 			Row{Errno: unix.EINVAL, Cause: "the file is no dmabuf, or its memory or its pieces are no multiple " +

@@ -114,6 +114,7 @@ func facts() map[remedy.Fact]func(*Device, attempt) (words string, holds bool) {
 			q, err := d.Queue(a.queue)
 			return "", err == nil && q.Leased
 		},
+		remedy.Lent: func(d *Device, _ attempt) (string, bool) { return "", d.ways().Lent },
 		remedy.QueueOpsOff: func(d *Device, _ attempt) (string, bool) {
 			why, _ := d.RestartBlocked()
 			return why, why != ""

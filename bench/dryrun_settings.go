@@ -85,19 +85,22 @@ func (p preview) collect(role stream.Role) *collected {
 		if p.oneMachine && !tg.IsZero() {
 			tg.OnlyNamespace = true
 		}
-		dev := o.SUTDev
 		if role == stream.TX {
-			of, dev = tg, o.TGDev
+			of = tg
 		}
-		s.ofEnd(of)
+		for _, own := range of.Each() {
+			s.ofEnd(own)
+		}
 		if role == stream.RX {
-			s.ofMode(c, o)
+			s.ofModes(c, o)
 		} else if c.BothWays() {
 			s.ofMode(c, Options{SUTDev: o.TGDev, SUTSettings: o.TGSettings})
 		}
 		cpus, layout := p.cpus(role, c, o)
-		s.ofLayout(placed{role, c, cpus, layout}, dev, o)
-		s.ofPoll(role, c, dev, o)
+		for _, dev := range o.devs(role) {
+			s.ofLayout(placed{role, c, cpus, layout}, dev, o)
+			s.ofPoll(role, c, dev, o)
+		}
 	}
 	return s
 }
@@ -137,6 +140,26 @@ func (s *collected) ofEnd(of plan.Settings) {
 		default:
 			s.add(x.Name, x.Value)
 		}
+	}
+}
+
+// ofModes adds what a receive mode sets by itself on each interface, for the flows that are dealt
+// to it.
+func (s *collected) ofModes(c plan.Cell, o Options) {
+	devs := o.devs(stream.RX)
+	for i, dev := range devs {
+		own, at := c, o
+		at.SUTDev = dev
+		if n := len(devs); n > 1 {
+			own.Flows = plan.Dealt(c.NFlows(), i, n)
+			if c.Queues > 0 {
+				own.Queues = plan.Dealt(c.Queues, i, n)
+			}
+			if (c.NFlows()-1)%n != i {
+				own.Control, own.SteerTo = "", nil // which are the last flow's
+			}
+		}
+		s.ofMode(own, at)
 	}
 }
 

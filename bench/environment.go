@@ -33,7 +33,8 @@ func (o *Options) surveys(ctx context.Context, sut, tg *host.Host,
 	if of[ends.SUT], err = o.survey(ctx, sut, ends.SUT, live); err != nil {
 		return nil, err
 	}
-	if sut.Spec.Name == tg.Spec.Name && len(o.lanes) == 0 && o.SUTDev == o.TGDev && o.SUTUpper.name() == o.TGUpper.name() {
+	if sut.Spec.Name == tg.Spec.Name && len(o.lanes) == 0 && o.SUTDev == o.TGDev &&
+		o.SUTUpper.name() == o.TGUpper.name() {
 		of[ends.TG] = of[ends.SUT]
 		return of, nil
 	}

@@ -58,10 +58,11 @@ func (o *Options) findLanes(ctx context.Context, sut, tg *host.Host, addr, dev, 
 		return inputErrorf("lease_queue leases a queue of one interface, and these are several: %s",
 			strings.Join(slices.Concat(devs, tgDevs), ", "))
 	case addr != "":
-		return inputErrorf("several interfaces have addresses of their own: leave out --addr (in files sut.addr) %s", addr)
+		return inputErrorf("several interfaces have addresses of their own: leave out --addr (in files sut.addr) %s",
+			addr)
 	case len(devs) > 1 && len(tgDevs) > 1 && len(devs) != len(tgDevs):
-		return inputErrorf("%d interfaces of the SUT and %d of the TG: name as many of each, or one of an end", len(devs),
-			len(tgDevs))
+		return inputErrorf("%d interfaces of the SUT and %d of the TG: name as many of each, or one of an end",
+			len(devs), len(tgDevs))
 	case len(devs) == 0:
 		return inputErrorf("the TG has several interfaces (%s): name the SUT's with --dev (in files sut.dev)",
 			strings.Join(tgDevs, ", "))
@@ -168,7 +169,8 @@ func (o *Options) lanesOf(role stream.Role, addr string) (out []wire.Port) {
 	return out
 }
 
-// unlike explains why a cell cannot have several interfaces at an end; nil: it can, or there is one.
+// unlike explains why a cell cannot have several interfaces at an end; nil: it can, or there is
+// one.
 func (o *Options) unlike(c plan.Cell) *Missing {
 	if len(o.lanes) == 0 {
 		return nil
@@ -189,7 +191,8 @@ func (o *Options) unlike(c plan.Cell) *Missing {
 	case c.TurnLength(o.Turn) > 0:
 		return no("the counters of one interface are read in turns", "order: blocks, or "+one)
 	case c.ByPort():
-		return no("a rule for the port (steer: port) and its RSS context are one interface's", "leave out steer, or "+one)
+		return no("a rule for the port (steer: port) and its RSS context are one interface's",
+			"leave out steer, or "+one)
 	case c.BothWays():
 		return no("the other way (both) goes back to one address", "leave out both, or "+one)
 	case c.Connects():

@@ -41,7 +41,7 @@ func TestFlowColumnContract(t *testing.T) {
 	const want = "run_id,host,role,flow,cpu,queue,bytes,throughput_gbps,cpu_s,zero_copy_bytes,copied_bytes," +
 		"retrans,verdict,reason," +
 		"limit,landed_queue,thread_cores,rwnd_limited,sndbuf_limited,softirq_cpu,poller_cores,softirq_cpus," +
-		"tcp_busy,app_limited\n"
+		"tcp_busy,app_limited,dev\n"
 	var b strings.Builder
 	if err := WriteFlows(&b, []Record{stopped(0)}); err != nil {
 		t.Fatal(err)

@@ -90,8 +90,9 @@ func (r *run) tallied(h *results.Host, idle []string) []measure.Metric {
 	if r.turns != nil { // turns_read_us tells
 		return rows
 	}
-	return append(rows, measure.Metric{Name: "counter_tally_cpu_ns", Unit: "ns",
-		Value: float64(took(slices.Concat(before, after), func(t *tally.Reading) int64 { return t.CostNs })), Source: "CLOCK_THREAD_CPUTIME_ID"},
+	cost := took(slices.Concat(before, after), func(t *tally.Reading) int64 { return t.CostNs })
+	return append(rows, measure.Metric{Name: "counter_tally_cpu_ns", Unit: "ns", Value: float64(cost),
+		Source: "CLOCK_THREAD_CPUTIME_ID"},
 		measure.Metric{Name: "counter_tally_wall_ns", Unit: "ns", Value: float64(r.from.tallyNs() + r.to.tallyNs()),
 			Source: "CLOCK_MONOTONIC"})
 }

@@ -129,7 +129,8 @@ func (r *Reader) Read(sockets ...int) *Reading {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	x := &Reading{place: r.cfg.Place, AtNs: counter.Monotonic(), Gaps: slices.Clone(r.gaps), names: map[string]bool{}, sockets: sockets}
+	x := &Reading{place: r.cfg.Place, AtNs: counter.Monotonic(), Gaps: slices.Clone(r.gaps),
+		names: map[string]bool{}, sockets: sockets}
 	cpu, _ := counter.ThreadClock(0) // there always is one
 	for _, s := range Sources {
 		if s.Of == snapshots && !r.cfg.Host || s.Of == Interface && r.cfg.Dev == "" || s.Of == device && r.dev == nil ||

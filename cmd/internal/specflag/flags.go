@@ -57,7 +57,8 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	f.given = func(o *plan.Option) bool { return fs.Changed(o.FlagName()) }
 	f.typed = func(o *plan.Option) string { return fs.Lookup(o.FlagName()).Value.String() }
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "interface of the SUT, or several: eth0,eth1 (default: its only one)")
-	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters; several likewise (default: its only one)")
+	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "",
+		"interface of the TG, for its counters; several likewise (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
 	fs.Var(&f.sutCPU, "sut-cpu",
 		"CPU of the receiving thread, or a list for several flows; -1: not pinned (default: chosen)")

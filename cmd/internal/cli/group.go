@@ -108,7 +108,7 @@ var placeholders = map[string]string{
 	"dev": "IF", "tg-dev": "IF", "addr": "ADDR", "out": "DIR", "listen": "ADDR:PORT", "power": "SOURCE",
 	"source": "SOURCE",
 	"probe":  "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE",
-	"layout":    "LAYOUT",
+	"layout": "LAYOUT", "tls": "WHO",
 	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "tx-area": "KIND", "touch": "HOW",
 	"netns":  "NETNS",
 	"record": "FILE",

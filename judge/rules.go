@@ -58,6 +58,8 @@ var rules = []rule{
 		both: func(_ *Both, r *results.Record) { countFlows(r) }},
 	{Name: "round trips", Looks: "whether an end tells of round trips", Test: "TestAskedTrips",
 		both: func(_ *Both, r *results.Record) { askedTrips(r) }},
+	{Name: "NIC's encryption", Looks: "what a NIC that has the keys encrypted and decrypted", Test: "TestNICEncrypted",
+		both: func(_ *Both, r *results.Record) { nicEncrypted(r) }},
 
 	{Name: "throttled", Looks: "limits of cgroups", Class: plan.ByEnvironment, Test: "TestThrottled", run: throttled},
 	{Name: "foreign_cores", Looks: "load on the flow's CPUs that is others'", Class: plan.ByEnvironment,

@@ -47,7 +47,7 @@ func publicChecks() (system, measures []wire.Check) {
 	}
 	out = append(out, tcpMem("tcp_rmem"), tcpMem("tcp_wmem"))
 	out = append(out, fs{}.checks()...)
-	return out, slices.Concat(uringChecks(), kernelChecks(), pmuChecks(), idleChecks(counter.FS{}))
+	return out, slices.Concat(uringChecks(), kernelChecks(), encryptionChecks(), pmuChecks(), idleChecks(counter.FS{}))
 }
 
 func kernel() wire.Check {

@@ -251,7 +251,7 @@ func (c *tally) add(p *played) {
 		}
 	}
 	count(&c.good, p.good(p.Winner))
-	count(&c.bound, p.m.truth[p.Winner]+math.Log1p(p.Resolution) >= p.top)
+	count(&c.bound, p.Resolution == nil || p.m.truth[p.Winner]+math.Log1p(*p.Resolution) >= p.top)
 	count(&c.effects, p.holds(p.Effects()))
 	if p.Winner != p.field.Default {
 		c.moved++

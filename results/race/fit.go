@@ -235,7 +235,10 @@ func (f *fit) respread() {
 type contrast struct {
 	value, se float64
 	df        int // 0: nothing is known of its spread
-	blocks    int // in which both arms of a pair were read; see [Race.against]
+	// Of a pair of arms, see [Race.against]: the blocks in which both were read, and the error by the
+	// spread of all arms.
+	blocks int
+	model  float64
 }
 
 // of computes a contrast: weights by arm, which sum up to 0. The variance is that of the sum of

@@ -324,7 +324,7 @@ func (r *Race) rivals(arms []int) (out []rival) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b rival) int {
-		return cmp.Compare((b.value-Margin)/b.se, (a.value-Margin)/a.se)
+		return cmp.Compare((b.value-Margin)/b.model, (a.value-Margin)/a.model)
 	})
 	return out
 }
@@ -334,6 +334,7 @@ func (r *Race) rivals(arms []int) (out []rival) {
 func (r *Race) against(arm, other int) contrast {
 	f := r.fit()
 	c := f.of(map[int]float64{arm: 1, other: -1})
+	c.model = c.se
 	at := map[int]observation{}
 	for _, o := range f.obs {
 		if o.arm == other {

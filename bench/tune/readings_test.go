@@ -118,3 +118,31 @@ func TestAtEqualWork(t *testing.T) {
 		}
 	}
 }
+
+// By power the setting wins that moves the most per watt, though it is not the fastest, and a mode
+// whose runs have no watts is told.
+func TestByPower(t *testing.T) {
+	w := &world{truth: together, spoils: func(r *matrix.Run, rec *results.Record) {
+		if watts := 100.; r.Cell.RX == "tcp" && rec.SUT.ThroughputGbps != nil {
+			if r.Cell.MessageBytes == 64<<10 && r.Cell.ReadBytes == 1<<20 { // the fastest
+				watts = 130
+			}
+			rec.SUT.PowerW = &watts
+		}
+	}}
+	s, _ := searchOf(t, "roi_power", sizes, 5*time.Minute)
+	w.play(t, s, 10_000, nil)
+	all, spec := frozenOf(t, s)
+	if len(all) != 1 || strings.Join(all[0].words(all[0].arm), " ") != "message=1Mi read=64Ki" {
+		t.Fatalf("%+v", all)
+	}
+	r := s.report(all, spec.Cells, w.confirm(spec, 5000))
+	if g := r.Modes[0].Gain; g == nil || g.Verdict != Better || g.Low > 1.02*1.02 || g.High < 1.02*1.02 {
+		t.Errorf("%+v, want 1.02 squared", g)
+	}
+	if !slices.ContainsFunc(r.Cannot, func(c Cannot) bool {
+		return c.Mode == "uring/tcp" && strings.Contains(c.Reason, "no roi_power")
+	}) {
+		t.Errorf("%+v", r.Cannot)
+	}
+}

@@ -57,7 +57,7 @@ type Found struct {
 	Gain         float64 `json:"gain,omitempty"`
 	// Optimism is its gain over the confirmed one.
 	Optimism   *race.Ratio `json:"optimism,omitempty"`
-	Resolution float64     `json:"resolution"` // how much better than the winner any setting may be
+	Resolution *float64    `json:"resolution"` // how much better than the winner any setting may be; nil: not known
 	Ties       [][]string  `json:"ties"`       // settings that it cannot tell from the winner
 	Beside     []string    `json:"beside"`     // settings that effects are beside; none: the defaults
 	Mattered   []Effect    `json:"mattered"`

@@ -193,13 +193,15 @@ func (p *printer) mode(m *Mode) {
 	}
 	switch {
 	case s.Settings < 2 || s.Gain == 0:
-	case s.Resolution <= 0:
+	case s.Resolution == nil:
+		p.line("  ", "    ", "resolution: none, for there were too few starts to tell how much they vary")
+	case *s.Resolution <= 0:
 		p.line("  ", "    ", "resolution: all others that ran are told to be worse, by the search")
 	default:
 		p.line(
 			"  ", "    ", fmt.Sprintf(
 				"resolution: no setting that ran may be more than %.1f %% better than the best, by the "+
-					"search", 100*s.Resolution))
+					"search", 100**s.Resolution))
 	}
 	if m.Gain != nil && s.Optimism != nil {
 		p.line(

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,9 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/power/powertest"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -139,6 +142,53 @@ func TestIntegrationTune(t *testing.T) {
 	p = built.Start(t, "zcbench", "matrix", "--dry-run", filepath.Join(out, tune.BestFile))
 	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "order: turns") {
 		t.Errorf("matrix %s: exit status %d: %s%s", tune.BestFile, got, &p.Err, &p.Out)
+	}
+}
+
+// A search by power ends with verdicts of runs that each have their watts: by blocks, and in turns as
+// long as a meter takes.
+func TestIntegrationTunePower(t *testing.T) {
+	kind.Timed(t)
+	long.Test(t)
+	const watts = 80
+	for order, keys := range map[string]string{
+		"blocks": "order: blocks\nduration: 400ms\nramp_up: 100ms\n",
+		"turns":  "duration: 1s\n",
+	} {
+		pair := newHosts(t)
+		dir := t.TempDir()
+		file, out := filepath.Join(dir, "p.yaml"), filepath.Join(dir, "out")
+		text := fmt.Sprintf(tuned, pair.SUT.Netns.Path(), pair.SUT.Dev, pair.TG.Netns.Path())
+		head, _, _ := strings.Cut(text, "turn:")
+		text = head + keys + "repetitions: 6\nfactors: {rx: [tcp], tx: [tcp], read: [4K, 128K]}\n"
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p := built.Start(t, "zcbench", "tune", "--for", "roi_power", file, "--for-time", "4m", "--out", out, "--json",
+			"--power", "sut:rapl?root="+powertest.Powercap(t, watts), "--power-idle", "300ms", "--power-guard", "100ms",
+			"--power-interval", "20ms")
+		var r tune.Report
+		if got := p.Wait(4 * await.Hang); got != 0 || json.Unmarshal([]byte(p.Out.String()), &r) != nil {
+			t.Fatalf("%s: exit status %d: %s%s", order, got, &p.Err, &p.Out)
+		}
+		t.Logf("%s: %s", order, &p.Out)
+		if r.For != "roi_power" || len(r.Modes) != 1 || r.Modes[0].BestV == nil ||
+			r.Modes[0].Gain != nil && r.Modes[0].Gain.Pairs == 6 && r.Modes[0].Gain.Low == 0 {
+			t.Errorf("%s: %+v\n%s", order, r, &p.Err)
+		}
+		counted := 0
+		for _, x := range journal(t, out).Records {
+			if x.Warmup || x.Verdict != results.OK {
+				continue
+			}
+			counted++
+			if w := x.SUT.PowerW; w == nil || math.Abs(*w-watts) > .2*watts || x.SUT.ROIPower() == nil {
+				t.Errorf("%s: %s has no watts, or others than %d: %s", order, x.Cell.ID, watts, &p.Err)
+			}
+		}
+		if counted == 0 {
+			t.Errorf("%s: no run of the confirmation counted: %s", order, &p.Err)
+		}
 	}
 }
 

@@ -69,8 +69,7 @@ func (e *Effects) Of(factor int, bound float64) Word {
 // say too much. What is set on a host is told by all blocks, because starts vary by more than that.
 func (r *Race) Effects() (e Effects) {
 	all := *r.fit()
-	all.own, all.dfOwn = measured(all.own, ownBefore, all.dfOwn)
-	all.spread.start, all.dfStart = measured(all.spread.start, startBefore, all.dfStart)
+	all.dfOwn, all.dfStart = alone(all.dfOwn), alone(all.dfStart) // assumed is not told
 	var early []observation
 	for _, o := range r.obs {
 		if o.block < r.whole && !r.left[o.arm].out {
@@ -78,12 +77,12 @@ func (r *Race) Effects() (e Effects) {
 		}
 	}
 	spread := all.spread
-	if own, df := r.unexplained(early); own > spread.own {
-		spread.own, spread.dfOwn = own, df
+	if own, df := r.unexplained(early); own > spread.own || df > 0 && spread.dfOwn < 1 {
+		spread.own, spread.dfOwn = max(own, spread.own), df
 	}
 	first := newFit(early, len(r.in), r.blocks, r.starts, &spread)
 	base := r.field.Arms[r.field.Default]
-	estimate := func(levels map[int]int) (c contrast, n int) {
+	estimate := func(levels map[int]int) (c contrast, n int) { // 0: no interval can be told
 		f := first
 		host := true
 		for factor := range levels {
@@ -96,6 +95,9 @@ func (r *Race) Effects() (e Effects) {
 		weights, n := r.corners(arms, levels, base)
 		if n > 0 {
 			c = f.of(weights)
+		}
+		if !c.told() {
+			n = 0
 		}
 		return c, n
 	}
@@ -130,13 +132,6 @@ func (r *Race) Effects() (e Effects) {
 	share(e.Main, main)
 	share(e.Pairs, pairs)
 	return e
-}
-
-// measured takes out of a spread what was assumed before, where that made it smaller, and of its
-// degrees of freedom.
-func measured(variance, assumed, df float64) (float64, float64) {
-	df = max(1, df-before)
-	return max(variance, variance+before/df*(variance-assumed*assumed)), df
 }
 
 // corners computes the weights of arms in the effect of levels: of each arm that has them, and

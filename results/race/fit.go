@@ -10,7 +10,7 @@ import (
 
 // What is assumed of the spread before anything is measured, and as how many degrees of freedom it
 // counts: an arm's own 1 % in a start, and 3 % from start to start. In the first block nothing else
-// is known.
+// is known. It says who goes on, but not how sure that is: no interval stands on it alone.
 const (
 	ownBefore, startBefore = .01, .03
 	before                 = 4
@@ -77,11 +77,22 @@ func newFit(obs []observation, arms, blocks, starts int, given *spread) *fit {
 		f.estimate()
 		f.respread()
 	}
+	f.own = unassumed(f.own, ownBefore, f.dfOwn)
+	f.spread.start = unassumed(f.spread.start, startBefore, f.dfStart)
 	f.estimate()
 	return f
 }
 
-// countDegrees counts how much the observations say of either spread.
+// unassumed takes out of a variance what was assumed before, where that made it smaller.
+func unassumed(variance, assumed, df float64) float64 {
+	return max(variance, variance+before/max(1, alone(df))*(variance-assumed*assumed))
+}
+
+// alone returns the degrees of freedom of what was measured alone.
+func alone(df float64) float64 { return max(df/2, df-before) }
+
+// countDegrees counts how much the observations say of either spread: what was assumed counts as no
+// more than they do.
 func (f *fit) countDegrees() {
 	parent := make([]int, len(f.n)+len(f.starts)) // arms and starts: which are connected
 	for i := range parent {
@@ -109,8 +120,9 @@ func (f *fit) countDegrees() {
 			starts++
 		}
 	}
-	f.dfOwn = before + float64(len(f.obs)-arms-starts+len(parts))
-	f.dfStart = before + float64(max(0, starts-len(blocks)-len(parts)+1))
+	count := func(measured int) float64 { return float64(measured + min(measured, before)) }
+	f.dfOwn = count(len(f.obs) - arms - starts + len(parts))
+	f.dfStart = count(max(0, starts-len(blocks)-len(parts)+1))
 }
 
 // estimate computes the estimates for the spread that is assumed.
@@ -222,8 +234,11 @@ func (f *fit) respread() {
 // contrast is a sum of arms' estimates with weights.
 type contrast struct {
 	value, se float64
-	df        int
-	blocks    int // in which both arms of a pair were read; see [Race.against]
+	df        int // 0: nothing is known of its spread
+	// Of a pair of arms, see [Race.against]: the blocks in which both were read, and the error by the
+	// spread of all arms.
+	blocks int
+	model  float64
 }
 
 // of computes a contrast: weights by arm, which sum up to 0. The variance is that of the sum of
@@ -245,12 +260,24 @@ func (f *fit) of(weights map[int]float64) (c contrast) {
 	start := f.spread.start * dot(byStart, byStart)
 	v := own + start
 	c.se = math.Sqrt(v)
-	c.df = max(1, int(v*v/(own*own/f.dfOwn+start*start/f.dfStart))) // Satterthwaite's
+	dfOwn, share := f.dfOwn, start/v
+	if dfOwn < 1 && share > .5 { // each arm has starts of its own, whose spread has its own in it
+		dfOwn = f.dfStart
+	}
+	if dfOwn >= 1 && (share < .01 || f.dfStart >= 1) {
+		c.df = max(1, int(v*v/(own*own/dfOwn+start*start/max(1, f.dfStart)))) // Satterthwaite's
+	}
 	return c
 }
 
+// told reports whether a contrast has an interval: no spread is known of too few starts.
+func (c contrast) told() bool { return c.df > 0 }
+
 // interval computes the interval of a contrast that misses with the chance alpha.
 func (c contrast) interval(alpha float64) (lo, hi float64) {
+	if !c.told() {
+		return math.Inf(-1), math.Inf(1)
+	}
 	far := stat.StudentT(c.df, alpha) * c.se
 	return c.value - far, c.value + far
 }

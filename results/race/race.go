@@ -181,17 +181,27 @@ func (r *Race) halve() {
 			again = append(again, arm)
 		}
 	}
-	var run, others []int
-	settled := true
-	if len(arms) > 0 {
-		run, others, settled = r.best(arms)
-	}
-	run = slices.Insert(run, min(2, len(run)), again...)
 	time := (r.budget.Seconds - r.lost - r.spent) / r.pace()
+	var run, others []int
+	settled := len(again) == 0
+	if len(arms) > 0 {
+		all, near := r.best(arms)
+		others = all
+		with := func(order []int) []int {
+			order = r.withWaiting(order)
+			return slices.Insert(slices.Clone(order), min(2, len(order)), again...)
+		}
+		run = with(all)
+		if settled = len(run) == 1; r.course(run) > time {
+			run = with(all[:max(near, min(2, len(all)))])
+		}
+	} else {
+		run = again
+	}
 	for len(run) > 2 && r.course(run) > time {
 		run = run[:len(run)-1]
 	}
-	if first, _ := r.block(run); len(again) == 0 && settled || first > time {
+	if first, _ := r.block(run); settled || first > time {
 		r.over, r.queue = true, nil
 		return
 	}
@@ -223,24 +233,27 @@ const noRun = "none of its runs counted"
 const enough = 4
 
 // best drops those of the arms that are told to be worse than the leader. It returns the leader and
-// all others, the likeliest to be better first, with those that are to come in, and which of these
-// were in already. settled: nobody is left who might be better than the leader.
-func (r *Race) best(arms []int) (run, order []int, settled bool) {
+// all others, first those that may be better, as far as the starts that there were can tell, the
+// likeliest of all at their head. near is how many these are, with the leader.
+func (r *Race) best(arms []int) (order []int, near int) {
 	order = []int{r.leader(arms)}
+	var far []int
 	rivals := r.rivals(arms)
-	look := float64(r.blocks - enough + 1) // who looks often is to be wrong no more often
+	look := float64(max(1, r.blocks-enough+1)) // who looks often is to be wrong no more often
 	for _, v := range rivals {
-		if v.blocks >= enough {
-			if _, hi := v.interval(stat.Alpha / float64(len(rivals)) / (look * (look + 1))); hi < 0 {
-				r.drop(v.arm, "worse than the leader", v.contrast, len(rivals))
-				r.chosen = true
-				continue
-			}
+		alpha := stat.Alpha / float64(len(rivals))
+		if _, hi := v.interval(alpha / (look * (look + 1))); v.blocks >= enough && hi < 0 {
+			r.drop(v.arm, "worse than the leader", v.contrast, len(rivals))
+			r.chosen = true
+			continue
+		}
+		if _, hi := v.interval(alpha); hi < 0 {
+			far = append(far, v.arm)
+			continue
 		}
 		order = append(order, v.arm)
 	}
-	run = r.withWaiting(order)
-	return slices.Clone(run), order, len(run) == 1
+	return append(order, far...), len(order)
 }
 
 // leave takes an arm out that cannot be in the race.
@@ -251,8 +264,10 @@ func (r *Race) leave(arm int, why string) {
 // drop takes an arm out that is behind the leader by so much, as one of so many.
 func (r *Race) drop(arm int, why string, c contrast, of int) {
 	x := c.ratio(stat.Alpha / float64(of))
-	r.in[arm] = false
-	r.left[arm] = leaving{r.blocks, fmt.Sprintf("%s: %.3f of it, [%.3f, %.3f]", why, x.Value, x.Lo, x.Hi), false}
+	if why += fmt.Sprintf(": %.3f of it", x.Value); c.told() {
+		why += fmt.Sprintf(", [%.3f, %.3f]", x.Lo, x.Hi)
+	}
+	r.in[arm], r.left[arm] = false, leaving{r.blocks, why, false}
 }
 
 // pace is how much longer starts take than planned.
@@ -309,7 +324,7 @@ func (r *Race) rivals(arms []int) (out []rival) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b rival) int {
-		return cmp.Compare((b.value-Margin)/b.se, (a.value-Margin)/a.se)
+		return cmp.Compare((b.value-Margin)/b.model, (a.value-Margin)/a.model)
 	})
 	return out
 }
@@ -319,6 +334,7 @@ func (r *Race) rivals(arms []int) (out []rival) {
 func (r *Race) against(arm, other int) contrast {
 	f := r.fit()
 	c := f.of(map[int]float64{arm: 1, other: -1})
+	c.model = c.se
 	at := map[int]observation{}
 	for _, o := range f.obs {
 		if o.arm == other {

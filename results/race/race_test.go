@@ -123,6 +123,7 @@ func TestBlocks(t *testing.T) {
 func TestLeaves(t *testing.T) {
 	f := six()
 	b := third(f)
+	b.Seconds *= 2
 	r, err := New(f, b, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +242,7 @@ func TestNothingToTry(t *testing.T) {
 	if _, ok := r.Next(); ok {
 		t.Error("it goes on")
 	}
-	if l, ok := r.Leaders(); !ok || l.Winner != 0 || l.Gain != 1 || l.Resolution != 0 || len(r.Effects().Main) != 0 {
+	if l, ok := r.Leaders(); !ok || l.Winner != 0 || l.Gain != 1 || *l.Resolution != 0 || len(r.Effects().Main) != 0 {
 		t.Errorf("%+v", l)
 	}
 	if _, ok := Optimism(1, stat.Pairs([]float64{1}, []float64{1})); ok {

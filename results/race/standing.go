@@ -26,7 +26,7 @@ func (c contrast) ratio(alpha float64) Ratio {
 type Place struct {
 	Arm int `json:"arm"`
 	// Ratio is the arm over the leader. The intervals of all arms hold together with 95 %. Nil: no
-	// run of it counted.
+	// run of it counted, or too few to tell.
 	Ratio  *Ratio `json:"ratio,omitempty"`
 	Starts int    `json:"starts"` // in which it was read
 	// Left is the block after which it left the race, from 1, and Why the reason; 0: it did not.
@@ -53,8 +53,10 @@ func (r *Race) Standing() (places []Place) {
 		if ok && p.Starts > 0 {
 			p.Ratio = &Ratio{1, 1, 1}
 			if arm != leader {
-				own := r.against(arm, leader).ratio(alpha)
-				p.Ratio = &own
+				p.Ratio = nil
+				if c := r.against(arm, leader); c.told() {
+					p.Ratio = new(c.ratio(alpha))
+				}
 			}
 		}
 		places = append(places, p)
@@ -116,8 +118,8 @@ type Leaders struct {
 	// have left the race because there was no time for them.
 	Ties []int `json:"ties"`
 	// Resolution is how much better than the winner any arm that ran may be, as far as the search
-	// can tell: .013 is 1.3 %.
-	Resolution float64 `json:"resolution"`
+	// can tell: .013 is 1.3 %. Nil: there were too few starts to tell.
+	Resolution *float64 `json:"resolution"`
 	// Gain is the winner over the default as the search has it: too large, and without an interval
 	// that could be believed; see [Optimism]. 0: the default could not run.
 	Gain float64 `json:"gain,omitempty"`
@@ -128,14 +130,19 @@ func (r *Race) Leaders() (l Leaders, ok bool) {
 	if l.Winner, ok = r.leading(); !ok {
 		return l, false
 	}
+	l.Resolution = new(0.)
 	for _, p := range r.Standing() {
-		if p.Arm == l.Winner || p.Out || p.Ratio == nil {
+		if p.Arm == l.Winner || p.Out || p.Starts == 0 {
 			continue
 		}
-		if p.Ratio.Hi >= 1 {
+		if p.Ratio == nil || p.Ratio.Hi >= 1 {
 			l.Ties = append(l.Ties, p.Arm)
 		}
-		l.Resolution = max(l.Resolution, p.Ratio.Hi-1)
+		if p.Ratio == nil {
+			l.Resolution = nil
+		} else if l.Resolution != nil {
+			l.Resolution = new(max(*l.Resolution, p.Ratio.Hi-1))
+		}
 	}
 	if d := r.field.Default; slices.Contains(r.measured(), d) {
 		l.Gain = math.Exp(r.fit().arm[l.Winner] - r.fit().arm[d])

@@ -15,8 +15,9 @@ import (
 // end that was told no interface, as zcrecv and zcsend are on their own, asks for the route to the
 // flow's other end. What cannot be found out excuses nothing.
 func (r *run) copiesHere(f *flow, env measure.Env) bool {
-	dev, name := f.port.Dev, env.Driver
+	dev, name := r.end.spec.Dev, env.Driver
 	if r.end.spec.NPorts() > 1 {
+		dev = f.port.Dev
 		name, _, _ = counter.DriverInfo(dev)
 	}
 	if dev == "" {

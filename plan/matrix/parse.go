@@ -228,10 +228,13 @@ func (e *End) devs(n ast.Node) error {
 	var all []string
 	for _, one := range list(n) {
 		var dev string
-		if err := read(&dev, parseDev)(one); err != nil {
+		if err := read(&dev, joinedDevs)(one); err != nil {
 			return err
 		}
 		all = append(all, dev)
+	}
+	if len(all) == 0 {
+		return at(n, "dev: a list without an interface")
 	}
 	e.Dev = strings.Join(all, ",")
 	if _, err := Devs(e.Dev); err != nil {
@@ -426,6 +429,11 @@ func Devs(s string) ([]string, error) {
 		return nil, fmt.Errorf("%d interfaces, at most %d", len(all), mostDevs)
 	}
 	return all, nil
+}
+
+func joinedDevs(s string) (string, error) {
+	_, err := Devs(s)
+	return s, err
 }
 
 func within(lo, hi int) func(string) (int, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/zcbench/zcbench/plan/modes"
 )
 
-var update = flag.Bool("update", false, "write the tables of drivers into docs/nics.md")
+var update = flag.Bool("update", false, "write the tables of docs/nics.md and docs/kernels.md")
 
 // row is a driver's line of the table.
 func row(d *driver.Driver) string {

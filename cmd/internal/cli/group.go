@@ -110,7 +110,7 @@ var placeholders = map[string]string{
 	"probe":  "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE",
 	"layout":    "LAYOUT",
 	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "tx-area": "KIND", "touch": "HOW",
-	"poll": "HOW",
+	"poll":   "HOW",
 	"netns":  "NETNS",
 	"record": "FILE",
 	"replay": "FILE", "flame": "FILE", "folded": "FILE", "csv": "FILE", "cache": "DIR", "kernel": "KERNEL",

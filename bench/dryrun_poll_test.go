@@ -23,7 +23,8 @@ func TestDryRunOfPolls(t *testing.T) {
 		{plan.Cell{RX: "tcp", TX: "tcp", BusyPollUs: 50}, stream.RX, nil},
 		{plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollBusy}, stream.TX, nil},
 		{plan.Cell{RX: "tcp", TX: "rr", Poll: plan.PollSuspend}, stream.TX, map[string]string{
-			"eth0: NAPI of every RX queue": "defer-hard-irqs 100, gro-flush-timeout 50000, irq-suspend-timeout 20000000"}},
+			"eth0: NAPI of every RX queue": "defer-hard-irqs 100, gro-flush-timeout 50000, " +
+				"irq-suspend-timeout 20000000"}},
 		{plan.Cell{RX: "zcrx", TX: "tcp", Poll: plan.PollThreaded}, stream.RX, map[string]string{
 			"eth0: NAPI of RX queue 3": "threaded on, threads bound"}},
 	} {

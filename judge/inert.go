@@ -192,8 +192,8 @@ func inertFastOpen(r *results.Record) *Inert {
 // inertSet: of the settings that say how interrupts come and headers are split.
 func inertSet(r *results.Record) *Inert {
 	if r.Cell.SuspendsIRQs() && r.Cell.Poll != plan.PollSuspend {
-		return &Inert{"set", "irq-suspend-timeout had no effect: interrupts are suspended by a reader alone that waits " +
-			"by epoll with prefer_busy_poll, and this one did not",
+		return &Inert{"set", "irq-suspend-timeout had no effect: interrupts are suspended by a reader alone that " +
+			"waits by epoll with prefer_busy_poll, and this one did not",
 			"use poll: suspend (--poll suspend), which has such readers; docs/polling.md"}
 	}
 	for _, o := range r.Cell.Others() {

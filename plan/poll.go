@@ -65,8 +65,8 @@ func (c *Cell) pollWord() string {
 	return "busy_poll"
 }
 
-// PollsAt reports whether the cell's poll is that of an end's queues, too: of the receiver's, and of
-// the sender's where that waits for packets as well.
+// PollsAt reports whether the cell's poll is that of an end's queues, too: of the receiver's, and
+// of the sender's where that waits for packets as well.
 func (c *Cell) PollsAt(role stream.Role) bool {
 	return c.Poll != "" && c.Poll != PollIRQ && (role == stream.RX || c.RoundTrips() || c.BothWays())
 }
@@ -137,8 +137,8 @@ func pollFits(c *Cell, all []stream.Mode) error {
 			return c.refuse("poll", fmt.Errorf("%s takes its packets from rings of AF_XDP, by which nothing is polled "+
 				"yet: use threaded, or leave it out", m.Name))
 		case c.Poll == PollSuspend && m.Has(stream.UsesRing):
-			return c.refuse("poll", fmt.Errorf("%s waits in io_uring_enter, and interrupts are suspended by epoll_wait "+
-				"alone (fs/eventpoll.c: ep_suspend_napi_irqs): use busy, or a mode without a ring", m.Name))
+			return c.refuse("poll", fmt.Errorf("%s waits in io_uring_enter, and interrupts are suspended by "+
+				"epoll_wait alone (fs/eventpoll.c: ep_suspend_napi_irqs): use busy, or a mode without a ring", m.Name))
 		}
 	}
 	switch {

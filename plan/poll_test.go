@@ -78,7 +78,8 @@ func TestPollRefusals(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", x.c, err, x.want)
 		}
 	}
-	if err := (&Cell{TX: "tcp", Poll: PollBusy}).Check(); err == nil || !strings.Contains(err.Error(), "say it to the") {
+	if err := (&Cell{TX: "tcp", Poll: PollBusy}).Check(); err == nil ||
+		!strings.Contains(err.Error(), "say it to the") {
 		t.Errorf("a sender alone: %v", err)
 	}
 	if err := (&Cell{TX: "rr", Poll: PollBusy}).Check(); err != nil {

@@ -242,8 +242,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 			"kernel's word, which comes when it lets go of them; with copied_bytes, what the chain copied. Empty by " +
 			"splice, where nobody tells"},
 	columnDoc{"then_mismatches", "bytes", "TG: of these, that differ from what the TG had sent"},
-	columnDoc{"poll", "", "requested: who takes packets from the queues (docs/polling.md): busy, suspend, threaded or " +
-		"threaded-busy; empty = irq: softirq, as found, unless busy_poll_us is there"},
+	columnDoc{"poll", "", "requested: who takes packets from the queues (docs/polling.md): busy, suspend, threaded " +
+		"or threaded-busy; empty = irq: softirq, as found, unless busy_poll_us is there"},
 	columnDoc{"interrupts_per_s", "1/s", "of all the interface's queues; empty = nobody counts them"},
 	columnDoc{"polled_by_app_pct polled_by_thread_pct polled_by_softirq_pct", "%", "of the packets that polls of " +
 		"the interface brought: by zcbench's own threads, which busy-poll; by kernel threads of threaded NAPI; by " +

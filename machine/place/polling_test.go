@@ -15,8 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onVeth runs a function in the namespace of a veth that has a NAPI instance, and skips what it says
-// that the kernel lacks.
+// onVeth runs a function in the namespace of a veth, and skips what it says that the kernel lacks.
 func onVeth(t *testing.T, f func(d *nic.Device) error) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -24,8 +24,8 @@ var polls = [][2]string{
 }
 
 // Polls runs zcbench with a receive mode by ways to poll: every byte arrives, and is right, NAPI of
-// the flow's queue is set as the way wants, and as it was afterwards. What a mode with a ring cannot
-// have is refused with the reason.
+// the flow's queue is set as the way wants, and as it was afterwards. What a mode with a ring
+// cannot have is refused with the reason.
 func Polls(t *testing.T, rx string, ring bool) {
 	Need(t)
 	for _, x := range polls[:long.Rounds(1, len(polls))] {
@@ -76,8 +76,8 @@ func polledBy(t *testing.T, poll string, h *results.Host) {
 	if !right[poll] || !(irqs >= 0) {
 		t.Errorf("who polled is not right")
 	}
-	t.Logf("%s: %.1f %% of the packets by the application, which polled %.0f times, %.1f %% by threads, %.1f %% by softirq; "+
-		"%.1f %% of polls empty; %.0f interrupts a second; asleep %.1f %%, spinning %.3f of %.3f busy cores",
+	t.Logf("%s: %.1f %% of the packets by the application, which polled %.0f times, %.1f %% by threads, "+
+		"%.1f %% by softirq; %.1f %% of polls empty; %.0f interrupts a second; asleep %.1f %%, spinning %.3f of %.3f busy cores",
 		h.Env.Placement, app, polls, thread, softirq, h.Value(measure.MetricEmptyPolls), irqs,
 		h.Value(measure.MetricAsleep), h.Value(measure.MetricSpin), *h.CPUBusyCores)
 }

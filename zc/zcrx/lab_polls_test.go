@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
-// TestLabPolls receives with zcrx while its ring polls, and in the long run by each way to poll, with
-// plain sockets, io_uring and devmem, too.
+// TestLabPolls receives with zcrx while its ring polls, and in the long run by each way to poll,
+// with plain sockets, io_uring and devmem, too.
 func TestLabPolls(t *testing.T) {
 	for _, rx := range []string{zcrx.Mode, "tcp", "uring", "devmem"}[:long.Rounds(1, 4)] {
 		t.Run(rx, func(t *testing.T) { labtest.Polls(t, rx, rx == zcrx.Mode || rx == "uring") })

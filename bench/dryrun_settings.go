@@ -97,6 +97,7 @@ func (p preview) collect(role stream.Role) *collected {
 		}
 		cpus, layout := p.cpus(role, c, o)
 		s.ofLayout(placed{role, c, cpus, layout}, dev, o)
+		s.ofPoll(role, c, dev, o)
 	}
 	return s
 }

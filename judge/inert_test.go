@@ -15,7 +15,8 @@ func with(c plan.Cell, sut, tg map[string]float64) *results.Record {
 	r := &results.Record{Cell: c, Verdict: results.OK}
 	for h, ms := range map[*results.Host]map[string]float64{&r.SUT: sut, &r.TG: tg} {
 		for name, v := range ms {
-			if v == 0 && (name == measure.MetricBusyPolled || name == measure.MetricAppPolls) { // as counters are kept that did not move
+			if v == 0 && (name == measure.MetricBusyPolled || name == measure.MetricAppPolls) {
+				// as counters are kept that did not move
 				h.Idle = append(h.Idle, name)
 				continue
 			}

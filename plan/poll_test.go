@@ -92,6 +92,14 @@ func TestPollRefusals(t *testing.T) {
 	if c.Drop(); c.BusyPollUs != 50 {
 		t.Errorf("%+v is left", c)
 	}
+	lo := &Hosts{Loopback: true}
+	if r := lo.polled(&Cell{RX: "tcp", TX: "tcp", Poll: PollBusy}); r == nil || !r.Blocked ||
+		!strings.Contains(r.Reason, "the path is loopback") {
+		t.Errorf("over loopback: %+v", r)
+	}
+	if r := lo.polled(&Cell{RX: "tcp", TX: "tcp", BusyPollUs: 50}); r != nil { // it is told that it did nothing
+		t.Errorf("over loopback: %+v", r)
+	}
 	for _, poll := range []string{PollBusy, PollThreaded} {
 		c := Cell{RX: "tcp", TX: "tcp", Poll: poll}
 		if err := c.CheckTurns(); err == nil || !strings.Contains(err.Error(), "poll: "+poll) {

@@ -72,6 +72,7 @@ var rules = []rule{
 	{Name: "send mode", Looks: "the list of modes", run: exists(stream.TX)},
 	{Name: "in flight", Looks: "unanswered bytes", mode: unanswered},
 	{Name: "segments", Looks: "datagrams of a call", mode: segmentsFit},
+	{Name: "polled path", Looks: "loopback", run: ofHosts((*Hosts).polled)},
 	{Name: "MTU", Looks: "loopback", run: ofHosts((*Hosts).mtu)},
 	{Name: "one machine", Looks: "settings that both ends share", run: ofHosts((*Hosts).shared)},
 	{Name: "settings", Looks: "values that no host could have", run: ofHosts((*Hosts).settings)},

@@ -49,6 +49,14 @@ func (h *Hosts) mtu(c *Cell) *Refusal {
 		h.MTU), Fix: "name an interface, or remove mtu from the factors", Blocked: true}
 }
 
+func (h *Hosts) polled(c *Cell) *Refusal {
+	if c.Poll == "" || c.Poll == PollIRQ || !h.Loopback {
+		return nil
+	}
+	return &Refusal{Reason: "poll " + c.Poll + ": the path is loopback, which has no queue that anybody could poll",
+		Fix: "name an interface (--dev), or take two network namespaces (--veth)", Blocked: true}
+}
+
 func (h *Hosts) shared(*Cell) *Refusal {
 	if w := h.TG.Shared(); !h.OneMachine || len(w) == 0 || slices.Equal(w, h.SUT.Shared()) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
-// TestLabPolls receives by each way to poll with zcrx, and in the long run with devmem, plain sockets
-// and io_uring, too.
+// TestLabPolls receives with zcrx while its ring polls, and in the long run by each way to poll, with
+// plain sockets, io_uring and devmem, too.
 func TestLabPolls(t *testing.T) {
 	for _, rx := range []string{zcrx.Mode, "tcp", "uring", "devmem"}[:long.Rounds(1, 4)] {
 		t.Run(rx, func(t *testing.T) { labtest.Polls(t, rx, rx == zcrx.Mode || rx == "uring") })
@@ -21,5 +21,7 @@ func TestLabPolls(t *testing.T) {
 // What was set of NAPI does not outlive a run that is killed.
 func TestLabKilledPoll(t *testing.T) {
 	labtest.KilledPoll(t, "tcp", "suspend")
-	labtest.KilledPoll(t, zcrx.Mode, "threaded")
+	if long.Wanted() {
+		labtest.KilledPoll(t, zcrx.Mode, "threaded")
+	}
 }

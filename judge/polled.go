@@ -28,8 +28,8 @@ func inertPoll(r *results.Record) *Inert {
 	case "", plan.PollIRQ:
 		return nil
 	case plan.PollThreaded, plan.PollThreadedBusy:
-		did, fix = polledByThreads, "the flows must come by queues whose NAPI has a thread: a NIC's, or that of a veth "+
-			"with GRO on and TSO off at its other end (not loopback)"
+		did, fix = polledByThreads, "the flows must come by queues whose NAPI has a thread: a NIC's, or that of a "+
+			"veth with GRO on and TSO off at its other end (not loopback)"
 	}
 	// A sender waits for the next request by its clock, and polls then for nobody.
 	byClock := c.RRRate > 0 && (c.Poll == plan.PollBusy || c.Poll == plan.PollSuspend)

@@ -41,7 +41,8 @@ func TestIntegrationBusyPoll(t *testing.T) {
 			*rec.TG.Transactions, *rec.TG.RoundTrip.P50Us, polled(&rec.SUT), polled(&rec.TG))
 		for _, h := range []*results.Host{&rec.SUT, &rec.TG} { // eBPF counts them, too
 			if polled(h) > 0 && !(h.Value(measure.MetricPolledByApp) > 0) {
-				t.Errorf("%s: %.0f packets were polled, %v %% of all", rx, polled(h), h.Value(measure.MetricPolledByApp))
+				t.Errorf("%s: %.0f packets were polled, %v %% of all", rx, polled(h),
+					h.Value(measure.MetricPolledByApp))
 			}
 		}
 		return &rec

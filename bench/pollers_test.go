@@ -186,8 +186,8 @@ func TestIntegrationBusyPollingThread(t *testing.T) {
 	thread, empty, spin := metricOf(t, h, measure.MetricPolledByThread), metricOf(t, h, measure.MetricEmptyPolls),
 		metricOf(t, h, measure.MetricSpin)
 	if thread < 90 || empty < 10 || spin <= 0 || spin > *h.CPUPollerCores {
-		t.Errorf("it polled %.1f %% of the packets; %.1f %% of its polls were empty, and it spun for %.3f cores", thread,
-			empty, spin)
+		t.Errorf("it polled %.1f %% of the packets; %.1f %% of its polls were empty, and it spun for %.3f cores",
+			thread, empty, spin)
 	}
 	t.Logf("busy %.3f, net %.3f, at rest %.3f, the poller's %.3f cores", *h.CPUBusyCores, *h.CPUNetCores(),
 		*h.CPUIdleCores, *h.CPUPollerCores)

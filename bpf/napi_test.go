@@ -19,9 +19,9 @@ import (
 )
 
 // Who polls, of packets that go to and fro: softirq, a thread of ours whose call waits and polls
-// meanwhile, a kernel thread. Polls that found nothing are told apart, and the packets are those that
-// came. It is a veth that has a queue to poll, or the lab's NIC, which counts its interrupts, too: there
-// are few of them where the call polls.
+// meanwhile, a kernel thread. Polls that found nothing are told apart, and the packets are those
+// that came. It is a veth that has a queue to poll, or the lab's NIC, which counts its interrupts,
+// too: there are few of them where the call polls.
 func TestIntegrationWhoPolls(t *testing.T) {
 	kind.Timed(t) // there must be a CPU for each end: a call that polls keeps the other from it
 	p := newPair(t)

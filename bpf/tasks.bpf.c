@@ -457,7 +457,7 @@ __inline void serves(struct cpu *s)
 }
 
 /* poller tells who polls. Threads of this process do where they wait and busy-poll, and of another
- * of the same program that has a ring on this end's queue; kernel threads where NAPI is threaded. */
+ * of the same program with a ring on this end's queue; kernel threads where NAPI is threaded. */
 __inline __u32 poller(struct cpu *s)
 {
 	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();

@@ -15,7 +15,8 @@ func with(c plan.Cell, sut, tg map[string]float64) *results.Record {
 	r := &results.Record{Cell: c, Verdict: results.OK}
 	for h, ms := range map[*results.Host]map[string]float64{&r.SUT: sut, &r.TG: tg} {
 		for name, v := range ms {
-			if v == 0 && (name == measure.MetricBusyPolled || name == measure.MetricAppPolls) { // as counters are kept that did not move
+			if v == 0 && (name == measure.MetricBusyPolled || name == measure.MetricAppPolls) {
+				// as counters are kept that did not move
 				h.Idle = append(h.Idle, name)
 				continue
 			}
@@ -141,8 +142,8 @@ func TestInert(t *testing.T) {
 		{"busy, and nobody polls", plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollBusy},
 			ms{measure.MetricBusyPolled: 0, measure.MetricAppPolls: 0, measure.MetricPolledByApp: 0,
 				measure.MetricPolledBySoftirq: 100, measure.MetricInterruptRate: 12345}, nil,
-			"poll busy had no effect at the SUT: its threads polled 0.0 % of the packets, softirq polled 100.0 % of the " +
-				"packets, its threads did not poll, 12345 interrupts a second"},
+			"poll busy had no effect at the SUT: its threads polled 0.0 % of the packets, softirq polled 100.0 % of " +
+				"the packets, its threads did not poll, 12345 interrupts a second"},
 		{"busy, hardly", plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollBusy},
 			ms{measure.MetricBusyPolled: 7, measure.MetricAppPolls: 9000, measure.MetricPolledByApp: .2}, nil,
 			"poll busy had no effect at the SUT: its threads polled 0.2 % of the packets, they polled 9000 times"},
@@ -152,19 +153,22 @@ func TestInert(t *testing.T) {
 			ms{measure.MetricBusyPolled: 0}, nil,
 			"poll suspend had no effect at the SUT: no packet was taken by polling"},
 		{"busy at one end of round trips", plan.Cell{RX: "tcp", TX: "rr", Poll: plan.PollBusy},
-			ms{measure.MetricBusyPolled: 9}, ms{measure.MetricBusyPolled: 0}, "poll busy had no effect at the TG: no packet"},
+			ms{measure.MetricBusyPolled: 9}, ms{measure.MetricBusyPolled: 0},
+			"poll busy had no effect at the TG: no packet"},
 		{"busy, of requests by a clock", plan.Cell{RX: "tcp", TX: "rr", Poll: plan.PollBusy, RRRate: 100},
 			ms{measure.MetricBusyPolled: 9}, ms{measure.MetricBusyPolled: 0}, ""},
 		{"threaded", plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollThreaded},
 			ms{"cpu_window_s": 1, measure.MetricPolledByThread: 99}, nil, ""},
 		{"threaded, and softirq polls", plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollThreaded},
 			ms{"cpu_window_s": 1, measure.MetricPolledByThread: 3, measure.MetricPolledBySoftirq: 97,
-				measure.MetricBusiestPoller: .1}, nil, "poll threaded had no effect at the SUT: NAPI threads polled 3.0 %"},
+				measure.MetricBusiestPoller: .1}, nil,
+			"poll threaded had no effect at the SUT: NAPI threads polled 3.0 %"},
 		{"threaded, no eBPF", plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollThreaded},
 			ms{"cpu_window_s": 1, measure.MetricBusiestPoller: .4}, nil, ""},
 		{"threaded, no thread", plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollThreaded}, ms{"cpu_window_s": 1}, nil,
 			"poll threaded had no effect at the SUT: no packet was taken by polling"},
-		{"threads of the TG, of requests by a clock", plan.Cell{RX: "tcp", TX: "rr", Poll: plan.PollThreaded, RRRate: 9},
+		{"threads of the TG, of requests by a clock",
+			plan.Cell{RX: "tcp", TX: "rr", Poll: plan.PollThreaded, RRRate: 9},
 			ms{"cpu_window_s": 1, measure.MetricPolledByThread: 99},
 			ms{"cpu_window_s": 1, measure.MetricPolledByThread: 0}, "poll threaded had no effect at the TG"},
 		{"never at rest", plan.Cell{RX: "tcp", TX: "tcp", Poll: plan.PollThreadedBusy},

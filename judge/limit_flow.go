@@ -80,8 +80,8 @@ func alone(r *results.Record) bool {
 	return r.Cell.NFlows() == 1 && len(r.SUT.Flows) <= 1 && len(r.TG.Flows) <= 1
 }
 
-// flowFull reports whether a flow's thread ran, or wanted to, all the time, and did not spend some of
-// it on polls that brought nothing (of several threads nobody tells which did). Records of older
+// flowFull reports whether a flow's thread ran, or wanted to, all the time, and did not spend some
+// of it on polls that brought nothing (of several threads nobody tells which did). Records of older
 // versions say so only among the host's metrics, of its only thread.
 func flowFull(h *results.Host, n int) bool {
 	if n < len(h.Flows) && h.Flows[n].ThreadCores != nil {

@@ -29,7 +29,8 @@ func anyPoller(r *results.Record, h *results.Host) bool {
 
 // fullByPolling reports whether busy polling alone may have filled a CPU.
 func fullByPolling(h *results.Host, cpu string) bool {
-	return h.Spun() > 1-fullCPU || h.Value(measure.MetricBusyPolls) == 1 && slices.ContainsFunc(h.Metrics, func(m measure.Metric) bool {
-		return m.Name == measure.MetricPollerCores && slices.Equal(m.Of, []string{cpu}) && m.Value > 1-fullCPU
-	})
+	return h.Spun() > 1-fullCPU ||
+		h.Value(measure.MetricBusyPolls) == 1 && slices.ContainsFunc(h.Metrics, func(m measure.Metric) bool {
+			return m.Name == measure.MetricPollerCores && slices.Equal(m.Of, []string{cpu}) && m.Value > 1-fullCPU
+		})
 }

@@ -19,8 +19,8 @@ const (
 	leastByApp     = fewShare
 )
 
-// inertPoll: who was to poll did, at the receiver, and at the sender of round trips or of a flow that
-// goes both ways.
+// inertPoll: who was to poll did, at the receiver, and at the sender of round trips or of a flow
+// that goes both ways.
 func inertPoll(r *results.Record) *Inert {
 	c := &r.Cell
 	did, fix := polledByApp, aQueue+"; a receiver that always finds data does not wait, and does not poll"
@@ -28,11 +28,12 @@ func inertPoll(r *results.Record) *Inert {
 	case "", plan.PollIRQ:
 		return nil
 	case plan.PollThreaded, plan.PollThreadedBusy:
-		did, fix = polledByThreads, "the flows must come by queues whose NAPI has a thread: a NIC's, or that of a veth with "+
-			"GRO on and TSO off at its other end (not loopback)"
+		did, fix = polledByThreads, "the flows must come by queues whose NAPI has a thread: a NIC's, or that of a "+
+			"veth with GRO on and TSO off at its other end (not loopback)"
 	}
 	// A sender waits for the next request by its clock, and polls then for nobody.
-	tg := c.BothWays() || c.RoundTrips() && (c.RRRate == 0 || c.Poll != plan.PollBusy && c.Poll != plan.PollSuspend)
+	byClock := c.RRRate > 0 && (c.Poll == plan.PollBusy || c.Poll == plan.PollSuspend)
+	tg := c.BothWays() || c.RoundTrips() && !byClock
 	h, where := &r.SUT, "SUT"
 	if did(r, h) {
 		if h, where = &r.TG, "TG"; !tg || did(r, h) {
@@ -42,8 +43,9 @@ func inertPoll(r *results.Record) *Inert {
 	return &Inert{"poll", fmt.Sprintf("poll %s had no effect at the %s: %s", c.Poll, where, whoPolled(h)), fix}
 }
 
-// polledByApp reports whether an end's own threads polled: of all packets that a run without pauses brought
-// they took some, and of others they may have found none. What is not known is taken for done.
+// polledByApp reports whether an end's own threads polled: of all packets that a run without pauses
+// brought they took some, and of others they may have found none. What is not known is taken for
+// done.
 func polledByApp(r *results.Record, h *results.Host) bool {
 	packets, polls := h.Counted(measure.MetricBusyPolled), h.Counted(measure.MetricAppPolls)
 	switch {

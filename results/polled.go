@@ -33,8 +33,8 @@ func polledColumns() (out []column) {
 	return out
 }
 
-// Spun returns the time that the host's own threads spent on polls that brought nothing, cores: they
-// had that time left, though they ran. 0: none, or nobody tells.
+// Spun returns the time that the host's own threads spent on polls that brought nothing, cores:
+// they had that time left, though they ran. 0: none, or nobody tells.
 func (h *Host) Spun() float64 {
 	if v := h.Value(measure.MetricAppSpin); v > 0 {
 		return v

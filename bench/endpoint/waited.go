@@ -34,6 +34,9 @@ func (r *run) asleep(c counter.Change) (percent float64, ok bool) {
 	var awake float64
 	n := 0
 	for _, w := range r.end.workers {
+		if len(w.own) == 0 {
+			continue
+		}
 		t := slices.IndexFunc(c.Threads, func(t counter.ThreadDelta) bool { return t.TID == w.tid })
 		if t < 0 || w.first().inProcess() || !c.Threads[t].HasWait {
 			return 0, false

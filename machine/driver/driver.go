@@ -151,8 +151,8 @@ type Interrupts struct {
 	// numbers, of which a list of all (a dump of napi-get) warns in the kernel's log.
 	Unsorted bool
 	Virtual  bool // there are none
-	// IRQCounter is the driver's own count of a queue's interrupts, as ethtool -S names it, where the
-	// kernel has none; "": it has none.
+	// IRQCounter is the driver's own count of a queue's interrupts, as ethtool -S names it, where
+	// the kernel has none; "": it has none.
 	IRQCounter string
 	// TXFollows: moderation of TX is that of RX, and takes no other value, unless either has
 	// interrupts of its own.

@@ -33,8 +33,8 @@ const MetricUntold = "uring_zc_untold_bytes"
 const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
 
 // Who polled the flow's interface: the packets that each brought, of all, %; of the polls of those
-// that need no interrupt, those that brought none, %; the time that they spent on such; and how much
-// of the time the flows' threads slept.
+// that need no interrupt, those that brought none, %; the time that they spent on such; and how
+// much of the time the flows' threads slept.
 const (
 	MetricPolledByApp     = "polled_by_app_pct"
 	MetricPolledByThread  = "polled_by_thread_pct"
@@ -44,8 +44,8 @@ const (
 	MetricAsleep          = "asleep_pct"
 )
 
-// What is told of the application's own polls of the flow's interface: how many, and the time that it
-// spent on those that brought nothing.
+// What is told of the application's own polls of the flow's interface: how many, and the time that
+// it spent on those that brought nothing.
 const (
 	MetricAppPolls = "napi_app_polls"
 	MetricAppSpin  = "napi_app_spin_cores"

@@ -29,7 +29,8 @@ func TestReadTLSStat(t *testing.T) {
 	got, err := ReadTLSStat(FS{proc: dir})
 	const src = "/proc/net/tls_stat"
 	want := []measure.Count{
-		{Name: "TlsCurrRxDevice", Metric: "tls_stat_curr_rx_device", Unit: "1", Source: src, Kind: measure.Gauge, Value: 2},
+		{Name: "TlsCurrRxDevice", Metric: "tls_stat_curr_rx_device", Unit: "1", Source: src, Kind: measure.Gauge,
+			Value: 2},
 		{Name: "TlsDecryptError", Metric: "tls_stat_decrypt_error", Unit: "1", Source: src, Value: 7}}
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)

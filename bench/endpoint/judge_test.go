@@ -89,7 +89,7 @@ func TestNoPayloadIsInvalid(t *testing.T) {
 
 func TestVerdictOf(t *testing.T) {
 	u := fmt.Errorf("wrapped: %w", &fault.Unsupported{Mode: "m", Op: "o"})
-	if (&run{}).verdictOf(u) != results.Unsupported || verdictOf(stream.ErrAborted) != results.Failed {
+	if (&run{}).verdictOf(u) != results.Unsupported || (&run{}).verdictOf(stream.ErrAborted) != results.Failed {
 		t.Error("unsupported is not told from failed")
 	}
 }

@@ -18,15 +18,20 @@ type SendfileSender struct {
 // NewSendfileSender needs no memory of its own.
 func NewSendfileSender(stream.Options) (*SendfileSender, error) { return &SendfileSender{}, nil }
 
-// Send sends until c.Stopping.
+// Send sends until c.Stopping. With kTLS a call that ends early leaves the beginning of a record in
+// the kernel, which goes out when the rest of what was asked for has come.
 func (s *SendfileSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+	owed := 0 // that rest
 	for k := uint64(0); ; k++ {
 		s.off = int64(p.Offset(k))
 		for rest := p.MessageBytes(); rest > 0; {
-			if c.Stopping() {
+			if c.Stopping() && (owed == 0 || c.Aborted() != nil) {
 				return c.Aborted()
 			}
-			part := c.Pace.Allow(m, rest)
+			part := owed
+			if part == 0 {
+				part = c.Pace.Allow(m, rest)
+			}
 			if part == 0 {
 				continue
 			}
@@ -36,6 +41,9 @@ func (s *SendfileSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter
 			case errno == 0:
 				m.Bytes(n)
 				rest -= n
+				if c.TLS != nil {
+					owed = part - n
+				}
 			case errno == unix.EAGAIN:
 				s.wait.Wait(c.FD, unix.POLLOUT, waitMs)
 				m.Wait()

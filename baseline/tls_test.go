@@ -103,7 +103,8 @@ func tlsModes(t *testing.T, f func(t *testing.T, rx stream.Mode, how records.How
 	}
 }
 
-// What one way to encrypt has made, each other opens: they are the same records, with the same keys.
+// What one way to encrypt has made, each other opens: they are the same records, with the same
+// keys.
 func TestTLSOfOthers(t *testing.T) {
 	tlsModes(t, func(t *testing.T, rx stream.Mode, how records.How) {
 		c, err := decrypted(t, rx, how, func(*stream.Hello) {}, byHand(t, 0))
@@ -113,7 +114,8 @@ func TestTLSOfOthers(t *testing.T) {
 		if !records.Loaded() {
 			return
 		}
-		c, err = decrypted(t, rx, how, func(*stream.Hello) {}, func(tx *stream.Conn, h stream.Hello, p *stream.Payload) {
+		c, err = decrypted(t, rx, how, func(*stream.Hello) {}, func(tx *stream.Conn, h stream.Hello,
+			p *stream.Payload) {
 			err := tx.Encrypt(true, stream.Options{TLS: records.Kernel}, h, false)
 			if err == nil {
 				err = sock.BlockingSend(tx.FD, 0)

@@ -35,8 +35,8 @@ func TestIntegrationUserTLS(t *testing.T) {
 	}
 }
 
-// The kernel encrypts. Where it has no kTLS the run says so and what to do, and loads nothing; and a
-// veth does not do it in its place.
+// The kernel encrypts. Where it has no kTLS the run says so and what to do, and loads nothing; and
+// a veth does not do it in its place.
 func TestIntegrationKTLS(t *testing.T) {
 	for _, x := range []plan.Cell{
 		{RX: "tcp", TX: "tcp"}, {RX: "uring", TX: "uring"}, {RX: "tcp", TX: "sendfile", Flows: 2},

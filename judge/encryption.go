@@ -18,8 +18,8 @@ const leastByNIC = 0.9
 // Documentation/networking/tls-offload.rst names them for all drivers.
 var byNIC = map[ends.Role]string{ends.SUT: "ethtool_rx_tls_decrypted_bytes", ends.TG: "ethtool_tx_tls_encrypted_bytes"}
 
-// nicEncrypted makes a run invalid whose NIC has the keys, and left its work to the kernel. A driver
-// that does not count tells nothing.
+// nicEncrypted makes a run invalid whose NIC has the keys, and left its work to the kernel. A
+// driver that does not count tells nothing.
 func nicEncrypted(rec *results.Record) {
 	for _, role := range ends.Roles {
 		h := rec.Host(role)
@@ -28,9 +28,12 @@ func nicEncrypted(rec *results.Record) {
 		}
 		share := h.Counted(byNIC[role]) / float64(*h.Bytes)
 		if share < leastByNIC { // not where it is not known
-			rec.Verdict, rec.Reason = results.Invalid, fmt.Sprintf("%s: tls %s: the NIC has the keys, but by %s it did "+
-				"%.0f %% of the payload (at least %.0f %%)", role.Label(), rec.Cell.TLS, byNIC[role], 100*share, 100*leastByNIC)
-			rec.Fix = "look for retransmits and reordering (rx_tls_resync_*, tx_tls_ooo of ethtool -S), and whether the " +
+			rec.Verdict, rec.Reason = results.Invalid,
+				fmt.Sprintf("%s: tls %s: the NIC has the keys, but by %s it did "+
+					"%.0f %% of the payload (at least %.0f %%)", role.Label(), rec.Cell.TLS, byNIC[role], 100*share,
+					100*leastByNIC)
+			rec.Fix = "look for retransmits and reordering (rx_tls_resync_*, tx_tls_ooo of ethtool -S), and " +
+				"whether the " +
 				"NIC has room for so many flows"
 		}
 	}

@@ -36,7 +36,8 @@ func TestNICEncrypted(t *testing.T) {
 			r.SUT.Idle = []string{x.idle}
 		}
 		nicEncrypted(r)
-		if (r.Verdict == results.OK) != (x.say == "") || !strings.Contains(r.Reason, x.say) || (r.Fix != "") != (x.say != "") {
+		if (r.Verdict == results.OK) != (x.say == "") || !strings.Contains(r.Reason, x.say) ||
+			(r.Fix != "") != (x.say != "") {
 			t.Errorf("%+v: %s: %s (%s)", x, r.Verdict, r.Reason, r.Fix)
 		}
 	}

@@ -40,7 +40,8 @@ func kernelRefuses(m stream.Mode) string {
 	case m.Role == stream.TX:
 		return ""
 	case m.Has(stream.UsesNICQueue | stream.DMABuf):
-		return "rx " + m.Name + " has payload in memory that the CPU cannot read, and kTLS reads it to decrypt it: use " +
+		return "rx " + m.Name + " has payload in memory that the CPU cannot read, and kTLS reads it to decrypt " +
+			"it: use " +
 			"rx tcp or uring" + user + " of zcrx"
 	case m.Has(stream.UsesNICQueue):
 		return "rx " + m.Name + " takes payload from TCP itself, and a socket with kTLS is read by another function " +

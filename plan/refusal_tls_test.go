@@ -74,7 +74,8 @@ func TestEncryptionSets(t *testing.T) {
 	if got := text(stream.RX, both) + ", " + text(stream.TX, both); got != rx+" "+tx+", "+rx+" "+tx {
 		t.Error(got)
 	}
-	cells := []Cell{{RX: "tcp", TX: "tcp"}, {RX: "tcp", TX: "tcp", TLS: "ktls"}, {RX: "tcp", TX: "tcp", TLS: "user"}, hw}
+	cells := []Cell{{RX: "tcp", TX: "tcp"}, {RX: "tcp", TX: "tcp", TLS: "ktls"}, {RX: "tcp", TX: "tcp", TLS: "user"},
+		hw}
 	if got := text(stream.RX, cells[1]) + text(stream.TX, cells[2]); got != "" {
 		t.Error(got)
 	}

@@ -108,7 +108,8 @@ func SettingsOf(role stream.Role, c Cell, sysctls map[string]string) Settings {
 			continue
 		}
 		for _, name := range o.Sets {
-			if x := (Setting{name, settingValue(name, v)}); x.Value == "" || name == tlsFeatures[1] && role == stream.RX &&
+			if x := (Setting{name, settingValue(name, v)}); x.Value == "" || name == tlsFeatures[1] &&
+				role == stream.RX &&
 				!c.BothWays() || name == tlsFeatures[0] && role == stream.TX && !c.BothWays() {
 			} else if x.OfHost() {
 				host = append(host, x)

@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/flow/records"
 )
 
-// A kernel without kTLS is told of with what to do, and was not made to load it; PSP is never said to
-// be measured.
+// A kernel without kTLS is told of with what to do, and was not made to load it; PSP is never said
+// to be measured.
 func TestEncryptionChecks(t *testing.T) {
 	before := records.Loaded()
 	all := encryptionChecks()
@@ -21,7 +21,8 @@ func TestEncryptionChecks(t *testing.T) {
 	if c := kTLS(true); c.Status != "ok" || c.Fix != "" {
 		t.Errorf("%+v", c)
 	}
-	if c := kTLS(false); c.Status != "lacking" || c.Command != "modprobe tls" || !strings.Contains(c.Fix, "--tls user") {
+	if c := kTLS(false); c.Status != "lacking" || c.Command != "modprobe tls" ||
+		!strings.Contains(c.Fix, "--tls user") {
 		t.Errorf("%+v", c)
 	}
 	for _, err := range []error{nil, errors.New("no family")} {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelEncrypts refuses keys for a kernel that has no kTLS now. To try would load the module, which
-// would stay when the run is over.
+// kernelEncrypts refuses keys for a kernel that has no kTLS now. To try would load the module,
+// which would stay when the run is over.
 func kernelEncrypts(o stream.Options) error {
 	if !o.TLS.InKernel() || records.Loaded() {
 		return nil

@@ -39,13 +39,15 @@ func TestVerdictOfDamage(t *testing.T) {
 
 // An end whose kernel has no kTLS says what to load, and loads nothing.
 func TestKernelEncrypts(t *testing.T) {
-	if err := errors.Join(kernelEncrypts(stream.Options{}), kernelEncrypts(stream.Options{TLS: records.User})); err != nil {
+	if err := errors.Join(kernelEncrypts(stream.Options{}),
+		kernelEncrypts(stream.Options{TLS: records.User})); err != nil {
 		t.Error(err)
 	}
 	before := records.Loaded()
 	err := kernelEncrypts(stream.Options{TLS: records.Kernel})
 	var u *fault.Unsupported
-	if before != (err == nil) || err != nil && (!errors.As(err, &u) || !strings.Contains(fault.Fix(err), "modprobe tls")) ||
+	if before != (err == nil) || err != nil &&
+		(!errors.As(err, &u) || !strings.Contains(fault.Fix(err), "modprobe tls")) ||
 		records.Loaded() != before {
 		t.Errorf("loaded %v: %v (%s)", before, err, fault.Fix(err))
 	}

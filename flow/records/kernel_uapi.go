@@ -93,8 +93,8 @@ func refused(what string, fd int, err error) error {
 	return remedy.Error(remedy.SetTLS, "setsockopt "+what, err, remedy.On{FD: fd})
 }
 
-// statFile tells of the sessions of the thread's network namespace (net/tls/tls_proc.c). It is there
-// when the kernel has the module.
+// statFile tells of the sessions of the thread's network namespace (net/tls/tls_proc.c). It is
+// there when the kernel has the module.
 const statFile = "/proc/thread-self/net/tls_stat"
 
 // Loaded reports whether the kernel has kTLS now. To ask a socket for it would load the module.

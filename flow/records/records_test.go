@@ -186,7 +186,8 @@ func TestVersions(t *testing.T) {
 	}
 	k := key(t, secret, 0, false)
 	info := k.info(TLS12)
-	if k.Wipe(); *k != (Key{}) || bytes.Equal(info[12:28], make([]byte, 16)) || !bytes.Equal(info[32:], make([]byte, 8)) {
+	if k.Wipe(); *k != (Key{}) || bytes.Equal(info[12:28], make([]byte, 16)) ||
+		!bytes.Equal(info[32:], make([]byte, 8)) {
 		t.Errorf("%x; wiped: %x", info, *k)
 	}
 }

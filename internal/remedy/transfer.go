@@ -144,8 +144,9 @@ func recvRows() []Row {
 		c(Row{Errno: unix.EIO, Cause: "the sender has ended the connection, and the kernel does not say how",
 			Look: "the sender's own message",
 			Do:   "see the sender's own message", Kernel: "net/ipv4/tcp.c: tcp_zerocopy_receive"}),
-		c(Row{Errno: unix.EBADMSG, Cause: "the tag of a TLS record does not fit: the two ends have different keys, or " +
-			"payload was changed on the way", Look: "cat /proc/net/tls_stat (TlsDecryptError)",
+		c(Row{Errno: unix.EBADMSG,
+			Cause: "the tag of a TLS record does not fit: the two ends have different keys, or " +
+				"payload was changed on the way", Look: "cat /proc/net/tls_stat (TlsDecryptError)",
 			Do:     "check that both ends are of one version and run; then the link and what stands between",
 			Kernel: "net/tls/tls_sw.c: tls_rx_one_record"}),
 		c(Row{Errno: unix.ENODEV, Cause: "payload of one packet lies in memory of several kinds",

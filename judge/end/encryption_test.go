@@ -12,8 +12,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// A NIC that has not taken the keys spoils a run that asks for it, and one that has taken them a run
-// that does not: nothing else tells.
+// A NIC that has not taken the keys spoils a run that asks for it, and one that has taken them a
+// run that does not: nothing else tells.
 func TestEncryptedByWhom(t *testing.T) {
 	for _, x := range []struct {
 		tls    string

@@ -45,6 +45,7 @@ var Sources = []Source{
 	{"sockets", host, files(counter.ReadSockstat), counter.SockstatMetrics},      // how many, and their memory
 	{"sockets", host, files(counter.ReadTCPMem), counter.TCPMemMetrics},          // and its limits
 	{"socket", host, memory, counter.SocketMetrics},                              // memory of the flows' own
+	{"tls", host, files(counter.ReadTLSStat), counter.TLSStatMetrics},            // of kTLS, of the namespace
 	{Link, Interface, readLink, counter.LinkMetrics},                             // the interface
 	{"qdisc", Interface, readQdiscs, qdiscMetrics},                               // its queueing disciplines
 	{pagePool, device, readPools, poolMetrics},                                   // where its receive buffers come from

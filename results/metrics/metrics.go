@@ -106,7 +106,7 @@ var Sections = []measure.MetricSection{
 
 // areas are those of the sources in the order of the page, on which any others come last.
 var areas = []string{"softirq", "softnet", "netstat", "link", "qdisc", "queue", "ethtool", "page-pool", "interrupt",
-	"sockets", "socket"}
+	"sockets", "socket", "tls"}
 
 // counted describes what sources count.
 func counted(sources []tally.Source) (out []measure.MetricDoc) {

@@ -20,5 +20,6 @@ func Encrypted(t *testing.T, rx string, args ...string) {
 		t.Errorf("%s: %s; %d of %d bytes without a copy, %v records, %v bytes gathered", r.Verdict, r.Reason,
 			*r.SUT.ZeroCopyBytes, *r.SUT.Bytes, n, gathered)
 	}
-	t.Logf("%.2f Gbit/s, %.0f records, %.0f bytes gathered of %d", *r.SUT.ThroughputGbps, n, gathered, *r.SUT.TotalBytes)
+	t.Logf("%.2f Gbit/s, %.0f records, %.0f bytes gathered of %d", *r.SUT.ThroughputGbps, n, gathered,
+		*r.SUT.TotalBytes)
 }

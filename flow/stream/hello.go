@@ -74,14 +74,19 @@ type Hello struct {
 	ResponseBytes uint32
 	// Connects: each request comes by a connection of its own, to the port of the [Welcome].
 	Connects bool
+	// OneAtATime: of these there is one at a time.
+	OneAtATime bool
 	// Back is the port of the sender's host to which the receiver sends the other way; 0: it does
 	// not.
 	Back uint16
 }
 
-// connects is the flag of [Hello].Connects on the wire: flags and Back are the upper half of the
-// period.
-const connects = 1
+// The flags of [Hello].Connects and OneAtATime on the wire: flags and Back are the upper half of
+// the period.
+const (
+	connects   = 1
+	oneAtATime = 2
+)
 
 // Welcome tells the sender to begin.
 type Welcome struct {
@@ -174,6 +179,9 @@ func (h Hello) AppendBinary(b []byte) ([]byte, error) {
 	if h.Connects {
 		flags = connects
 	}
+	if h.OneAtATime {
+		flags |= oneAtATime
+	}
 	b = binary.BigEndian.AppendUint64(b, h.PeriodBytes|flags<<48|uint64(h.Back)<<32)
 	b = appendDuration(b, h.Duration)
 	var name [20]byte
@@ -215,7 +223,8 @@ func ParseHello(b []byte) (Hello, error) {
 			MaxPeriodBytes)
 	}
 	flags := binary.BigEndian.Uint16(body[24:])
-	if h.Connects, h.Back = flags == connects, binary.BigEndian.Uint16(body[26:]); flags > connects {
+	h.Connects, h.OneAtATime = flags&connects != 0, flags&oneAtATime != 0
+	if h.Back = binary.BigEndian.Uint16(body[26:]); flags > connects|oneAtATime || flags == oneAtATime {
 		return Hello{}, fmt.Errorf("hello: byte 28: unknown flags %#x", flags)
 	}
 	if h.Connects && h.ResponseBytes == 0 {

@@ -151,7 +151,7 @@ var Options = []Option{
 			stream.MaxFlows)},
 	{Name: "both", Since: 3, Type: "on|off",
 		Help: "each end sends and receives at once, by the two modes of the cell; " +
-			"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips),
+			"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.Connects),
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.Both })},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",
 		Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",

@@ -230,6 +230,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"back_bytes", "bytes", "likewise"},
 	columnDoc{"back_zero_copy_bytes back_copied_bytes back_mismatches", "bytes", "of these, as zero_copy_bytes, " +
 		"copied_bytes and mismatches are of the first way; of the host that received them, the TG"},
+	columnDoc{"back_transactions", "1", "with tx rr: requests of the other way that were answered; " +
+		"cpu_us_per_transaction is over those of both ways"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -158,8 +158,8 @@ func (e *End) runBoth(ctx context.Context, sch wire.Schedule) wire.EndResult {
 // withBack adds the other way to an end's result.
 func (e *End) withBack(res, back wire.EndResult) wire.EndResult {
 	if h := &back.Host; h.Bytes != nil {
-		res.Host.Back = &results.Way{Bytes: *h.Bytes, ThroughputGbps: *h.ThroughputGbps, ZeroCopyBytes: h.ZeroCopyBytes,
-			CopiedBytes: h.CopiedBytes, Mismatches: h.Mismatches}
+		res.Host.AddBack(results.Way{Bytes: *h.Bytes, ThroughputGbps: *h.ThroughputGbps, ZeroCopyBytes: h.ZeroCopyBytes,
+			CopiedBytes: h.CopiedBytes, Mismatches: h.Mismatches, Transactions: h.Transactions}, h.RoundTrip)
 	}
 	res.BackBytes, res.BackNs = back.Total.Bytes, back.FlowNs
 	res.Strangers += back.Strangers
@@ -185,4 +185,5 @@ func (r *run) ofFlows(h *results.Host) {
 	if r.end.opts.Touch == stream.TouchVerify {
 		h.Mismatches = &w.Mismatches
 	}
+	r.countTrips(h, w)
 }

@@ -27,8 +27,8 @@ func BlockingSend(fd int, limit time.Duration) error {
 	return blocking(fd, unix.SO_SNDTIMEO, "SO_SNDTIMEO", limit)
 }
 
-// Limit bounds how long calls that receive sleep, on sockets that do, and on those that a port hands
-// out.
+// Limit bounds how long calls that receive sleep, on sockets that do, and on those that a port
+// hands out.
 func Limit(fd int, limit time.Duration) error {
 	return timeout(fd, unix.SO_RCVTIMEO, "SO_RCVTIMEO", limit)
 }

@@ -33,6 +33,8 @@ type Visitors struct {
 	came              uint64 // connections
 	room              int    // for connections at a time
 	alone             bool   // the sender has one at a time: a read may wait for what it sends
+	witness           int    // a connection that is kept after its end, as evidence; -1: none
+	keep              bool   // the next that ends is
 }
 
 // Visitor is one of them.
@@ -65,9 +67,9 @@ const moreThanAsked = 256
 
 // NewVisitors opens the flow's port.
 func NewVisitors(c *Conn, h Hello, touch *Toucher, o sock.Options) (v *Visitors, err error) {
-	v = &Visitors{Listener: -1, cookie: h.Cookie, request: int(h.MessageBytes), response: int(h.ResponseBytes),
-		touch: touch, ready: make([]byte, 0, int(h.ResponseBytes)), room: MaxInFlight + moreThanAsked,
-		alone: h.OneAtATime}
+	v = &Visitors{Listener: -1, witness: -1, cookie: h.Cookie, request: int(h.MessageBytes),
+		response: int(h.ResponseBytes), touch: touch, ready: make([]byte, 0, int(h.ResponseBytes)),
+		room: MaxInFlight + moreThanAsked, alone: h.OneAtATime}
 	if err := v.listen(c, o); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
@@ -206,7 +208,8 @@ func (v *Visitors) Admit(fd int, errno unix.Errno, c *Conn) (i int, err error) {
 	case 0:
 	case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM:
 		if !v.evict(c) {
-			err = remedy.Error(remedy.Accept, "accept the connection of a request", errno, remedy.On{Local: c.Visits.At})
+			err = remedy.Error(remedy.Accept, "accept the connection of a request", errno,
+				remedy.On{Local: c.Visits.At})
 		}
 		return -1, err
 	default: // it is gone already, or there is none
@@ -264,11 +267,19 @@ func (v *Visitors) evict(c *Conn) bool {
 	return true
 }
 
-// Stranger closes a connection that is not the flow's.
+// Stranger closes a connection that is not the flow's. What a ring does with it ends, too.
 func (v *Visitors) Stranger(i int, c *Conn) {
 	c.Visits.Strangers.Add(1)
+	_ = unix.Shutdown(v.all[i].FD, unix.SHUT_RDWR)
 	v.leave(i)
 }
+
+// Keep has the connection that ends next kept, in the place of another: what its socket tells is
+// evidence of where it came by.
+func (v *Visitors) Keep() { v.keep = true }
+
+// Witness returns the connection that is kept; -1: none.
+func (v *Visitors) Witness() int { return v.witness }
 
 // leave closes a connection.
 func (v *Visitors) leave(i int) {
@@ -277,8 +288,21 @@ func (v *Visitors) leave(i int) {
 	v.free = append(v.free, i)
 }
 
-// goOn reads what a connection has sent, or sends what is left of its answer. The one connection that
-// there is may be waited for, unless it has sent half a pass.
+// part ends a connection whose request was answered, and keeps it where that is wanted.
+func (v *Visitors) part(i int) {
+	if !v.keep {
+		v.leave(i)
+		return
+	}
+	v.forget()
+	v.witness, v.keep = v.all[i].FD, false
+	_ = unix.Shutdown(v.witness, unix.SHUT_WR) // the end leaves as it does by closing
+	v.all[i].Nth = 0
+	v.free = append(v.free, i)
+}
+
+// goOn reads what a connection has sent, or sends what is left of its answer. The one connection
+// that there is may be waited for, unless it has sent half a pass.
 func (v *Visitors) goOn(i int, c *Conn, read VisitRead, m *Meter) error {
 	x := &v.all[i]
 	if x.Nth == 0 {
@@ -394,7 +418,7 @@ func (v *Visitors) Answer(i int, c *Conn, m *Meter) (done bool, err error) {
 		}
 	}
 	m.Call() // close
-	v.leave(i)
+	v.part(i)
 	m.Transaction()
 	return true, nil
 }
@@ -413,11 +437,21 @@ func (v *Visitors) wait(i int, m *Meter) error {
 	return nil
 }
 
+// forget closes the connection that is kept.
+func (v *Visitors) forget() {
+	if v.witness >= 0 {
+		sock.Close(v.witness)
+		v.witness = -1
+	}
+}
+
 // Close closes everything.
 func (v *Visitors) Close() error {
 	if v == nil {
 		return nil
 	}
+	v.keep = false
+	v.forget()
 	for i := range v.all {
 		if v.all[i].Nth > 0 {
 			v.leave(i)

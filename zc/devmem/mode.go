@@ -9,7 +9,8 @@ import (
 // The modes.
 var (
 	RX = stream.Mode{Name: Mode, Role: stream.RX, Summary: "devmem TCP: the NIC writes into a dmabuf",
-		Traits: stream.ZeroCopy | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders | stream.DMABuf,
+		Traits: stream.ZeroCopy | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders | stream.DMABuf |
+			stream.Accepts,
 		Kernel: "6.12", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedCUDA,
 			stream.NeedROCm,
 			stream.NeedLongBuffers},

@@ -10,8 +10,9 @@ import (
 var (
 	RX = stream.Mode{Name: Mode, Role: stream.RX,
 		Summary: "io_uring zero-copy receive: the NIC writes into user memory",
-		Traits:  stream.ZeroCopy | stream.UsesRing | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders,
-		Kernel:  "6.15", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedHugePages,
+		Traits: stream.ZeroCopy | stream.UsesRing | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders |
+			stream.Accepts,
+		Kernel: "6.15", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedHugePages,
 			stream.NeedRing, stream.NeedZcrx, stream.NeedCUDA, stream.NeedROCm, stream.NeedLongBuffers},
 			stream.NeedsOfQueue...),
 		NewReceiver: stream.MakesReceiver(New), Probe: probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider,

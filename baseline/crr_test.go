@@ -28,6 +28,7 @@ func visits(t *testing.T, request int, o stream.TripOptions, before func(rx, tx 
 	payload := streamtest.Payload(t, request*o.InFlight)
 	rx, tx, h := streamtest.Flow(t, payload, sock.Options{})
 	h.MessageBytes, h.ResponseBytes, h.Connects = uint64(request), uint32(o.ResponseBytes), true
+	h.OneAtATime = o.InFlight == 1
 	asks, answers = new(stream.Meter), new(stream.Meter)
 	asks.Visit(stream.NewVisits(request, o))
 	r, err := NewTCPReceiver(stream.Options{MessageBytes: 64 << 10, Touch: stream.TouchVerify})
@@ -63,7 +64,7 @@ func TestVisits(t *testing.T) {
 		{stream.MaxTripBytes, stream.MaxTripBytes, 8, 0, 20}, {3, stream.MaxTripBytes, 8, 0, 20},
 		{200_000, 1, 4, 0, 40}, {1, 1, 8, 2000, 200}} {
 		t.Run(fmt.Sprintf("%d-%d-%d-%g", x.request, x.response, x.inFlight, x.rate), func(t *testing.T) {
-			before := 0 // with the receiver's port, and what hears of it
+			before := 0 // with the receiver's port
 			rx, tx, asks, answers, sent, received := visits(t, x.request, stream.TripOptions{ResponseBytes: x.response,
 				InFlight: x.inFlight, PerSecond: x.rate},
 				func(_, _ *stream.Conn) { before = streamtest.Holding(t).FDs })
@@ -90,7 +91,7 @@ func TestVisits(t *testing.T) {
 			if n := rx.Visits.Strangers.Load(); n != 0 {
 				t.Errorf("%d strangers", n)
 			}
-			if now := streamtest.Holding(t).FDs; now != before-2 {
+			if now := streamtest.Holding(t).FDs; now != before-1 {
 				t.Errorf("%d descriptors, %d before", now, before)
 			}
 		})
@@ -98,11 +99,17 @@ func TestVisits(t *testing.T) {
 }
 
 // A connection that has another cookie, says nothing, or too little, is closed and counted, and
-// disturbs nobody; so does a crowd of silent ones.
+// disturbs nobody, also a receiver that waits for the one connection that its sender has.
 func TestVisitsOfStrangers(t *testing.T) {
+	for _, inFlight := range []int{1, 2} {
+		t.Run(fmt.Sprint(inFlight), func(t *testing.T) { strangers(t, inFlight) })
+	}
+}
+
+func strangers(t *testing.T, inFlight int) {
 	var at string
 	var cookie stream.Cookie
-	rx, tx, asks, answers, sent, received := visits(t, 8, stream.TripOptions{ResponseBytes: 8, InFlight: 2},
+	rx, tx, asks, answers, sent, received := visits(t, 8, stream.TripOptions{ResponseBytes: 8, InFlight: inFlight},
 		func(rx, _ *stream.Conn) { at, cookie = rx.Visits.At.String(), rx.Visits.Cookie })
 	dial := func(say []byte) net.Conn {
 		c, err := net.Dial("tcp", at)
@@ -121,6 +128,7 @@ func TestVisitsOfStrangers(t *testing.T) {
 	await.Until(t, "the first stranger", func() bool { return rx.Visits.Strangers.Load() == 1 })
 	dial(cookie[:15]).Close()
 	await.Until(t, "the second stranger", func() bool { return rx.Visits.Strangers.Load() == 2 })
+	dial(nil) // and stays
 	from := asks.Snapshot().Transactions
 	reached(t, asks, from+100)
 	tx.Stop()
@@ -129,49 +137,6 @@ func TestVisitsOfStrangers(t *testing.T) {
 	}
 	if a, b := asks.Snapshot(), answers.Snapshot(); a.Transactions != b.Transactions || a.Bytes != b.Bytes {
 		t.Errorf("asked %+v, answered %+v", a, b)
-	}
-}
-
-// Of more connections than there is room for the oldest that said nothing makes way.
-func TestVisitsMakeRoom(t *testing.T) {
-	rx, _, h := streamtest.Flow(t, streamtest.Payload(t, 1), sock.Options{})
-	h.MessageBytes, h.ResponseBytes, h.Connects = 1, 1, true
-	v, err := newVisitors(rx, h, make([]byte, 4096), stream.NewToucher(stream.TouchVerify, int(h.PeriodBytes)),
-		sock.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.close()
-	v.room = 3
-	m := new(stream.Meter)
-	pass := make([]byte, stream.PassBytes)
-	stream.PutPass(pass, h.Cookie, 0)
-	for i := range 5 {
-		c, err := net.Dial("tcp", rx.Visits.At.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if i == 0 { // one of the flow's, whose request is late
-			c.Write(pass)
-		}
-		await.Until(t, "the connection", func() bool {
-			if err := v.accept(rx, m); err != nil {
-				t.Fatal(err)
-			}
-			for k := range v.all {
-				if i == 0 && v.all[k].nth == 1 {
-					if err := v.goOn(k, rx, m); err != nil {
-						t.Fatal(err)
-					}
-					return v.all[k].at == stream.PassBytes
-				}
-			}
-			return v.came == uint64(i+1)
-		})
-	}
-	if n := rx.Visits.Strangers.Load(); n != 2 || v.all[0].nth != 1 {
-		t.Errorf("%d made way, and the flow's own is %+v", n, v.all[0])
 	}
 }
 
@@ -244,12 +209,14 @@ func TestVisitsToALiar(t *testing.T) {
 func TestVisitsEndWithTheAnswer(t *testing.T) {
 	rx, tx, h := streamtest.Flow(t, streamtest.Payload(t, 1), sock.Options{})
 	h.MessageBytes, h.ResponseBytes, h.Connects = 1, 1, true
-	v, err := newVisitors(rx, h, make([]byte, 4096), stream.NewToucher(stream.TouchVerify, int(h.PeriodBytes)),
-		sock.Options{})
+	r, err := NewTCPReceiver(stream.Options{MessageBytes: 4096, Touch: stream.TouchVerify})
+	if err == nil {
+		err = r.Attach(rx, h)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := onThread(func() error { return errors.Join(v.serve(rx, new(stream.Meter)), v.close()) })
+	served := onThread(func() error { return errors.Join(r.Receive(rx, new(stream.Meter)), r.Close()) })
 	say := make([]byte, stream.PassBytes+1)
 	stream.PutPass(say, h.Cookie, 0)
 	var packets []int
@@ -289,7 +256,13 @@ func TestVisitsEndWithTheAnswer(t *testing.T) {
 
 // Connections allocate nothing, once as many as there are at a time have been there.
 func TestVisitsDoNotAllocate(t *testing.T) {
-	_, tx, asks, _, sent, received := visits(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
+	for _, inFlight := range []int{1, 4} {
+		doNotAllocate(t, inFlight)
+	}
+}
+
+func doNotAllocate(t *testing.T, inFlight int) {
+	_, tx, asks, _, sent, received := visits(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: inFlight}, nil)
 	reached(t, asks, 500)
 	runtime.GC()
 	var a, b runtime.MemStats

@@ -26,6 +26,9 @@ type crrSender struct {
 	pass [stream.PassBytes]byte
 	open []asking // by their numbers
 	free []int    // of them
+
+	flags int // with which it sends: of several none may wait
+	sleep sock.Sleeper
 }
 
 // asking is a connection of a request.
@@ -44,7 +47,8 @@ func newCRRSender(o stream.Options) (*crrSender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &crrSender{opt: o, buf: buf, open: make([]asking, max(o.Trips.InFlight, 1))}
+	s := &crrSender{opt: o, buf: buf, open: make([]asking, max(o.Trips.InFlight, 1)),
+		flags: unix.MSG_DONTWAIT}
 	for i := range s.open {
 		s.open[i].fd = -1
 		s.free = append(s.free, i)
@@ -66,6 +70,9 @@ func (s *crrSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) (er
 	}
 	if s.opt.Trips.PerSecond > 0 {
 		sock.Punctual()
+	}
+	if len(s.open) == 1 && s.opt.Socket.EpollUs == 0 {
+		return s.sendOneByOne(c, t, p, m)
 	}
 	// Its end, which is the receiver's too, is heard while nothing else happens.
 	if errno := s.ep.Add(c.FD, len(s.open), sock.PeerDone|sock.OnChange); errno != 0 {
@@ -159,7 +166,8 @@ func (s *crrSender) send(a *asking, c *stream.Conn, p *stream.Payload, m *stream
 	for a.sent < stream.PassBytes+request {
 		stream.PutPass(s.pass[:], c.Visits.Cookie, a.Number)
 		body := p.At(a.Number*uint64(request), request)
-		n, errno := s.out.Send(a.fd, s.pass[min(a.sent, stream.PassBytes):], body[max(a.sent-stream.PassBytes, 0):], to)
+		n, errno := s.out.Send(a.fd, s.pass[min(a.sent, stream.PassBytes):], body[max(a.sent-stream.PassBytes, 0):], to,
+			s.flags)
 		m.Call()
 		switch {
 		case errno == unix.EINTR:
@@ -177,11 +185,7 @@ func (s *crrSender) send(a *asking, c *stream.Conn, p *stream.Payload, m *stream
 func (s *crrSender) heard(c *stream.Conn, t *stream.Visits, p *stream.Payload, m *stream.Meter, event int) error {
 	i, events := s.ep.Event(event)
 	if i == len(s.open) {
-		if err := c.Aborted(); err != nil {
-			return err
-		}
-		return &fault.Error{Op: "wait for answers", Err: errors.New("the receiver ended the flow"), Peer: true,
-			How: "see its own message"}
+		return ended(c)
 	}
 	a := &s.open[i]
 	if a.sent < stream.PassBytes+s.opt.MessageBytes {
@@ -204,10 +208,19 @@ func (s *crrSender) heard(c *stream.Conn, t *stream.Visits, p *stream.Payload, m
 	return s.receive(i, events, c, t, p, m)
 }
 
+// ended says that the receiver has ended the flow.
+func ended(c *stream.Conn) error {
+	if err := c.Aborted(); err != nil {
+		return err
+	}
+	return &fault.Error{Op: "wait for answers", Err: errors.New("the receiver ended the flow"), Peer: true,
+		How: "see its own message"}
+}
+
 // receive takes what has come of an answer, and ends the visit where the receiver has.
 func (s *crrSender) receive(i int, events uint32, c *stream.Conn, t *stream.Visits, p *stream.Payload,
 	m *stream.Meter) error {
-	a, size := &s.open[i], s.opt.Trips.ResponseBytes
+	a := &s.open[i]
 	for {
 		n, errno := sock.Recv(a.fd, s.buf.Bytes(), unix.MSG_DONTWAIT)
 		m.Call()
@@ -227,18 +240,23 @@ func (s *crrSender) receive(i int, events uint32, c *stream.Conn, t *stream.Visi
 				return nil
 			}
 		}
-		if a.got < size {
-			return &fault.Error{Op: "wait for an answer",
-				Err: fmt.Errorf("the receiver closed the connection after %d "+
-					"of %d bytes", a.got, size), Peer: true, How: "see its own message"}
-		}
-		sock.Close(a.fd)
-		m.Call()
-		a.fd = -1
 		s.free = append(s.free, i)
-		t.End(&a.Visit, m)
-		return nil
+		return s.end(a, t, m)
 	}
+}
+
+// end closes a connection that the receiver has closed.
+func (s *crrSender) end(a *asking, t *stream.Visits, m *stream.Meter) error {
+	if size := s.opt.Trips.ResponseBytes; a.got < size {
+		return &fault.Error{Op: "wait for an answer",
+			Err: fmt.Errorf("the receiver closed the connection after %d "+
+				"of %d bytes", a.got, size), Peer: true, How: "see its own message"}
+	}
+	sock.Close(a.fd)
+	m.Call()
+	a.fd = -1
+	t.End(&a.Visit, m)
+	return nil
 }
 
 func socketError(fd int) int {

@@ -29,8 +29,8 @@ type TCPReceiver struct {
 	buf     *stream.Buffer
 	touch   *stream.Toucher
 	gather  *stream.Gathering
-	visits  *visitors // of a flow whose requests have a connection each; nil: of others
-	splicer *splicer  // of a flow that is passed on so; nil: of others
+	visits  *stream.Visitors // of a flow whose requests have a connection each; nil: of others
+	splicer *splicer         // of a flow that is passed on so; nil: of others
 }
 
 // NewTCPReceiver allocates the buffer.
@@ -50,7 +50,7 @@ func NewTCPReceiver(o stream.Options) (*TCPReceiver, error) {
 func (r *TCPReceiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	r.touch = c.Toucher(r.opt.Touch, h)
 	if h.Connects {
-		r.visits, err = newVisitors(c, h, r.buf.Bytes(), r.touch, r.opt.Socket)
+		r.visits, err = stream.NewVisitors(c, h, r.touch, r.opt.Socket)
 	}
 	return err
 }
@@ -58,7 +58,7 @@ func (r *TCPReceiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 // Receive reads until the sender ends the flow.
 func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if r.visits != nil {
-		return r.visits.serve(c, m)
+		return r.visits.Serve(c, r.readVisit, m)
 	}
 	if r.splicer != nil {
 		return r.splicer.receive(c, m)
@@ -104,7 +104,7 @@ func (r *TCPReceiver) Evidence() stream.Evidence { return stream.Evidence{Figure
 
 // Close frees the buffer, and closes what its flow has made.
 func (r *TCPReceiver) Close() error {
-	return errors.Join(r.visits.close(), r.splicer.close(), r.buf.Close())
+	return errors.Join(r.visits.Close(), r.splicer.close(), r.buf.Close())
 }
 
 // bufferBytes returns the size of the receiver's buffer.
@@ -112,4 +112,13 @@ func bufferBytes(o stream.Options) int { return cmp.Or(o.BufferBytes, o.MessageB
 
 func readBytes(o stream.Options) int {
 	return min(cmp.Or(o.ReadBytes, defaultReadBytes), bufferBytes(o))
+}
+
+// readVisit reads what came by the connection of a request.
+func (r *TCPReceiver) readVisit(x *stream.Visitor, flags int, m *stream.Meter) (n int, own bool, errno unix.Errno,
+	err error) {
+	if n, errno = sock.Recv(x.FD, r.buf.Bytes(), flags); errno == 0 && n > 0 {
+		_, own = r.visits.Take(x, r.buf.Bytes()[:n], m)
+	}
+	return n, own, errno, nil
 }

@@ -34,10 +34,43 @@ func TestIntegrationBoth(t *testing.T) {
 			t.Errorf("%s: in turns", c.ID)
 		}
 	}
+	requestsBothWays(t, r)
 	c := plan.Cell{ID: "no", RX: "tcp", TX: "devmem", Both: new(true)}
 	if rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c}); rec.Verdict != results.Unsupported {
 		t.Errorf("%s: %s", rec.Verdict, rec.Reason)
 	} else if !strings.Contains(rec.Reason, "the other way") {
 		t.Errorf("%s", rec.Reason)
+	}
+}
+
+// Each end asks and answers at once: both count what the other asked, time their own, and what a
+// request costs is of those of both ways.
+func requestsBothWays(t *testing.T, r *rig) {
+	t.Helper()
+	r.bounded(200 * 500)
+	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: plan.Cell{ID: "rr", RX: "uring", TX: "rr", Both: new(true),
+		Request: 200, Response: 30, InFlight: 2, Touch: "verify"}})
+	if rec.Verdict != results.OK {
+		t.Fatalf("%s: %s; fix %s", rec.Verdict, rec.Reason, rec.Fix)
+	}
+	sut, tg := &rec.SUT, &rec.TG
+	if sut.Back == nil || tg.Back == nil || sut.Transactions == nil || tg.Transactions == nil ||
+		sut.Back.Transactions == nil || tg.Back.Transactions == nil {
+		t.Fatalf("the SUT %+v, the TG %+v", sut.Back, tg.Back)
+	}
+	if *sut.Back.Transactions == 0 || *tg.Back.Transactions < *sut.Back.Transactions ||
+		*tg.Transactions == 0 || *sut.Transactions < *tg.Transactions || tg.RoundTrip == nil ||
+		!(tg.Value("rtt_p50_us") > 0) || !(sut.Value("back_rtt_p50_us") > 0) {
+		t.Errorf("the TG asked %d in %v us, and answered %d; the SUT asked %d in %v us, and answered %d",
+			*tg.Transactions, tg.Value("rtt_p50_us"), *tg.Back.Transactions, *sut.Back.Transactions,
+			sut.Value("back_rtt_p50_us"), *sut.Transactions)
+	}
+	if cost := tg.CPUUsPerTransaction(); cost != nil {
+		of := float64(*tg.Transactions + *tg.Back.Transactions)
+		if want := *tg.CPUBusyCores * *tg.DurationS * 1e6 / of; *cost < want*.999 || *cost > want*1.001 ||
+			tg.Value("cpu_us_per_transaction") != *cost {
+			t.Errorf("a transaction costs %v us, in metrics %v, want %v", *cost, tg.Value("cpu_us_per_transaction"),
+				want)
+		}
 	}
 }

@@ -202,8 +202,9 @@ func (c *Cell) Steers() bool {
 	return (c.Queue != nil || c.Queues > 0 || c.ByPort()) && err == nil && !m.TakesQueue()
 }
 
-// ByPort reports whether one rule steers all flows of the run.
-func (c *Cell) ByPort() bool { return c.Steer == SteerPort }
+// ByPort reports whether one rule steers all flows of the run. Where each request has a connection
+// of its own, each flow has a port of its own instead, and a rule for that.
+func (c *Cell) ByPort() bool { return c.Steer == SteerPort && !c.Connects() }
 
 // BothWays reports whether each end sends and receives at once.
 func (c *Cell) BothWays() bool { return c.Both != nil && *c.Both }

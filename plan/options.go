@@ -152,7 +152,7 @@ var Options = []Option{
 			stream.MaxFlows)},
 	{Name: "both", Since: 3, Type: "on|off",
 		Help: "each end sends and receives at once, by the two modes of the cell; " +
-			"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips),
+			"with as many flows each way", Kind: OfPath, concerns: byTCP, besides: has(stream.Connects),
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.Both })},
 	{Name: "then", Type: "string",
 		Help: "what the receiving application does with the payload: none; forward, pass it " +

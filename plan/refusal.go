@@ -363,33 +363,43 @@ func payloadUnseen(m stream.Mode, c *Cell) error {
 }
 
 // TakesVisits refuses what cannot be where each request has a connection of its own
-// ([stream.Visits]): a receive mode that takes no such, and choices of the flow's connection.
+// ([stream.Visits]): a receive mode that takes no such, and choices of the flow's connection. A
+// mode that takes a queue over has all that comes to the flow's port steered there.
 func (c *Cell) TakesVisits(m stream.Mode) error {
+	const other = "use rx tcp, or tx rr: requests on open connections"
+	steers := m.Has(stream.Accepts) && m.TakesQueue()
 	switch {
+	case steers && c.TX != "" && c.Steer != SteerPort:
+		return &fault.Error{Op: m.Name + " steers each flow to its queue by a rule of both ports, which the next " +
+			"connection does not match", How: "use steer: port, which has a rule for the flow's port; or " + other}
+	case steers && c.TX == "" && c.Steer == SteerPort: // one rule was made before the sender said what it does
+		return &fault.Error{Op: "steer: port has one rule for the port of all flows, and requests that connect have " +
+			"ports of their own", How: "leave it out"}
+	case steers && c.NFlows() > c.NQueues():
+		return c.refuse("queues", fmt.Errorf("each flow's connections come to one ring, which serves no other flow: "+
+			"use as many queues as flows (%d), or one flow with more in flight (in_flight)", c.NFlows()))
 	case m.Has(stream.Accepts):
-		return c.visited()
-	case m.TakesQueue():
-		why := "steers each flow to its queue by a rule of both ports, which the next connection does not match"
-		if c.ByPort() {
-			why = "receives the connections that it was given; a rule for the port would bring new ones to its " +
-				"queues, but it accepts none"
-		}
-		return &fault.Error{Op: m.Name + " " + why, How: "use rx tcp, or tx rr: requests on open connections"}
+		return c.visited(steers)
 	}
-	return &fault.Error{Op: m.Name + " receives one connection, and takes no others",
-		How: "use rx tcp, or tx rr: requests on open connections"}
+	return &fault.Error{Op: m.Name + " receives one connection, and takes no others", How: other}
 }
 
 // visited refuses what means nothing where each request has a connection of its own.
-func (c *Cell) visited() error {
-	for _, name := range []string{"steer", "queue", "queues", "read", "gather"} {
+func (c *Cell) visited(steers bool) error {
+	none := []string{"steer", "queue", "queues", "read", "gather"}
+	if steers {
+		none = []string{"read", "gather", "hold", "queue_rings", "area_start"}
+	}
+	for _, name := range none {
 		if o := LookupOption(name); o.Raw(c) != "" {
 			why := "a request is read at once, and as it comes"
-			if o.Places {
-				why = "a rule of a flow does not match its next connection"
-			}
-			if c.ByPort() {
-				why = "each flow's connections come to a port of its own, not to that of the rule"
+			switch {
+			case o.Places && steers:
+				why = "each flow's connections come to one ring"
+			case o.Places:
+				why = "no rule steers the flow's connections"
+			case name == "area_start":
+				why = "it has as much in flight as connections have"
 			}
 			return c.refuse(name, fmt.Errorf("with a connection for each request it means nothing: %s: leave it out",
 				why))

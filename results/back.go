@@ -12,6 +12,22 @@ type Way struct {
 	ZeroCopyBytes  *uint64 `json:"zero_copy_bytes,omitempty"`
 	CopiedBytes    *uint64 `json:"copied_bytes,omitempty"`
 	Mismatches     *uint64 `json:"mismatches,omitempty"`
+	Transactions   *uint64 `json:"transactions,omitempty"` // requests that were answered
+}
+
+// AddBack adds the other way to a host's figures, and how long its round trips took, if there were
+// any: of the end that asks there. The CPU time was for those of both ways.
+func (h *Host) AddBack(w Way, trips *Times) {
+	h.Back = &w
+	for i := range h.Metrics {
+		if v := h.CPUUsPerTransaction(); h.Metrics[i].Name == costOfTrip && v != nil {
+			h.Metrics[i].Value = *v
+		}
+	}
+	if trips != nil {
+		h.Metrics = append(h.Metrics, trips.metrics("back_rtt", "the other way: request sent, or due by the rate, "+
+			"to its answer")...)
+	}
 }
 
 // Check refuses what no host sends; nil sends nothing.
@@ -36,6 +52,14 @@ func (h *Host) bothBytes() *uint64 {
 		return h.Bytes
 	}
 	return new(*h.Bytes + h.Back.Bytes)
+}
+
+// bothTransactions returns the round trips of both ways.
+func (h *Host) bothTransactions() *uint64 {
+	if h.Transactions == nil || h.Back == nil || h.Back.Transactions == nil {
+		return h.Transactions
+	}
+	return new(*h.Transactions + *h.Back.Transactions)
 }
 
 // wayColumns lists the columns of what is in at, after that of the option.
@@ -78,4 +102,26 @@ func wayColumns(option, prefix string, at func(*Host) **Way) []column {
 		count("zero_copy_bytes", func(w *Way) **uint64 { return &w.ZeroCopyBytes }),
 		count("copied_bytes", func(w *Way) **uint64 { return &w.CopiedBytes }),
 		count("mismatches", func(w *Way) **uint64 { return &w.Mismatches })}
+}
+
+// backTransactions is the column of the round trips of the other way.
+func backTransactions() column {
+	return optional(column{"back_transactions",
+		func(r *row) string {
+			if r.host.Back == nil {
+				return ""
+			}
+			return formatCount(r.host.Back.Transactions)
+		},
+		func(r *row, s string) error {
+			var n *uint64
+			if err := parseCount(s, &n); err != nil || n == nil {
+				return err
+			}
+			if r.host.Back == nil {
+				r.host.Back = &Way{}
+			}
+			r.host.Back.Transactions = n
+			return nil
+		}})
 }

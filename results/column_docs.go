@@ -253,6 +253,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"asleep_pct", "%", "of the window, in which the threads that move the flows neither ran nor waited " +
 		"for a CPU"},
 	columnDoc{"tls", "", "requested: who encrypted the payload: ktls, ktls-hw or user; empty = nobody (docs/tls.md)"},
+	columnDoc{"back_transactions", "1", "with tx rr: requests of the other way that were answered; " +
+		"cpu_us_per_transaction is over those of both ways"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -176,7 +176,7 @@ var columns = withOptions(slices.Concat([]column{
 		chosen("queue_rings"), chosen("rings_in"), chosen("area_start_bytes"),
 		chosen("lease_queue")}, wayColumns("both", "back_", func(h *Host) **Way { return &h.Back }),
 	wayColumns("then", "then_", func(h *Host) **Way { return &h.Then }),
-	[]column{chosen("poll")}, polledColumns(), []column{chosen("tls")}))
+	[]column{chosen("poll")}, polledColumns(), []column{chosen("tls"), backTransactions()}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.

@@ -48,14 +48,17 @@ func (h *Host) TransactionsPerS() *float64 {
 	return finite(float64(*h.Transactions) / *h.DurationS)
 }
 
-// CPUUsPerTransaction computes the CPU time this host was busy per transaction, microseconds; nil
-// if not measured, or there was none.
+// CPUUsPerTransaction computes the CPU time this host was busy per transaction, of both ways where
+// there are two, microseconds; nil if not measured, or there was none.
 func (h *Host) CPUUsPerTransaction() *float64 {
-	if h.Transactions == nil || h.DurationS == nil || h.CPUBusyCores == nil {
+	n := h.bothTransactions()
+	if n == nil || h.DurationS == nil || h.CPUBusyCores == nil {
 		return nil
 	}
-	return finite(*h.CPUBusyCores * *h.DurationS * 1e6 / float64(*h.Transactions))
+	return finite(*h.CPUBusyCores * *h.DurationS * 1e6 / float64(*n))
 }
+
+const costOfTrip = "cpu_us_per_transaction"
 
 // TripMetrics turns round trips into rows of metrics.csv; none if there were no trips.
 func (h *Host) TripMetrics() (ms []measure.Metric) {
@@ -75,7 +78,7 @@ func (h *Host) TripMetrics() (ms []measure.Metric) {
 		ms = append(ms, measure.Metric{Name: "transactions_per_s", Unit: "1/s", Value: *v, Source: src})
 	}
 	if v := h.CPUUsPerTransaction(); v != nil {
-		ms = append(ms, measure.Metric{Name: "cpu_us_per_transaction", Unit: "us", Value: *v,
+		ms = append(ms, measure.Metric{Name: costOfTrip, Unit: "us", Value: *v,
 			Source: "cpu_busy_cores over the transactions"})
 	}
 	if h.RoundTrip != nil {

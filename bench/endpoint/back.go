@@ -172,12 +172,12 @@ func (e *End) runBoth(ctx context.Context, sch wire.Schedule) wire.EndResult {
 // withBack adds the other way to an end's result.
 func (e *End) withBack(res, back wire.EndResult) wire.EndResult {
 	if h := &back.Host; h.Bytes != nil {
-		way := &results.Way{Bytes: *h.Bytes, ThroughputGbps: *h.ThroughputGbps, ZeroCopyBytes: h.ZeroCopyBytes,
-			CopiedBytes: h.CopiedBytes, Mismatches: h.Mismatches}
+		way := results.Way{Bytes: *h.Bytes, ThroughputGbps: *h.ThroughputGbps, ZeroCopyBytes: h.ZeroCopyBytes,
+			CopiedBytes: h.CopiedBytes, Mismatches: h.Mismatches, Transactions: h.Transactions}
 		if e.spec.Cell.PassesOn() {
-			res.Host.Then = way
+			res.Host.Then = &way
 		} else {
-			res.Host.Back = way
+			res.Host.AddBack(way, h.RoundTrip)
 		}
 	}
 	if !e.spec.Cell.PassesOn() {
@@ -206,4 +206,5 @@ func (r *run) ofFlows(h *results.Host) {
 	if r.end.opts.Touch == stream.TouchVerify {
 		h.Mismatches = &w.Mismatches
 	}
+	r.countTrips(h, w)
 }

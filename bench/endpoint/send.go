@@ -72,6 +72,7 @@ func (w *worker) connect(o orders) flowStart {
 		PeriodBytes:  uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
 		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes),
 		Connects: w.end.path.Has(stream.Connects), Back: w.end.backPort()}
+	h.OneAtATime = h.Connects && w.end.opts.Trips.InFlight <= 1
 	w.first().beginTrips(w.end.path, w.end.opts.MessageBytes)
 	ctx, cancel := o.waits()
 	defer cancel()

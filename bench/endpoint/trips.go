@@ -138,10 +138,17 @@ func (f *flow) asks() bool {
 	return f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil || f.Meter.Visits() != nil
 }
 
-// fillTrips fills the figures of round trips.
+// fillTrips fills the figures of round trips, and their rows of metrics.csv.
 func (r *run) fillTrips(h *results.Host, w stream.Counters) {
+	if r.countTrips(h, w) {
+		h.Metrics = append(h.Metrics, h.TripMetrics()...)
+	}
+}
+
+// countTrips fills the figures of round trips; false: there are none.
+func (r *run) countTrips(h *results.Host, w stream.Counters) bool {
 	if !r.end.first().trips() {
-		return
+		return false
 	}
 	h.Transactions = &w.Transactions
 	if asks := r.end.path.Has(stream.RoundTrips); asks && r.end.path.Kind.Packets() {
@@ -153,9 +160,9 @@ func (r *run) fillTrips(h *results.Host, w stream.Counters) {
 			h.Steps = steps(d.Steps)
 		}
 	}
-	h.Metrics = append(h.Metrics, h.TripMetrics()...)
 	r.warnMissedRate(h)
 	r.warnDropped(h)
+	return true
 }
 
 // warnDropped tells at the receiver what became of connections that its host had no room for: they

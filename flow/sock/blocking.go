@@ -27,10 +27,23 @@ func BlockingSend(fd int, limit time.Duration) error {
 	return blocking(fd, unix.SO_SNDTIMEO, "SO_SNDTIMEO", limit)
 }
 
-func blocking(fd, option int, name string, limit time.Duration) error {
+// Limit bounds how long calls that receive sleep, on sockets that do, and on those that a port
+// hands out.
+func Limit(fd int, limit time.Duration) error {
+	return timeout(fd, unix.SO_RCVTIMEO, "SO_RCVTIMEO", limit)
+}
+
+func timeout(fd, option int, name string, limit time.Duration) error {
 	tv := unix.NsecToTimeval(limit.Nanoseconds())
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &tv); err != nil {
 		return remedy.Error(remedy.SetTimeout, "setsockopt "+name, err, remedy.On{FD: fd, Value: limit.String()})
+	}
+	return nil
+}
+
+func blocking(fd, option int, name string, limit time.Duration) error {
+	if err := timeout(fd, option, name, limit); err != nil {
+		return err
 	}
 	if err := unix.SetNonblock(fd, false); err != nil {
 		return remedy.Error(remedy.Fcntl, "fcntl F_SETFL", err, remedy.On{FD: fd})

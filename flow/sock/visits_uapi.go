@@ -80,9 +80,24 @@ func Bind(fd int, at *Address) unix.Errno {
 	return e
 }
 
-// Accept takes a connection, which does not block; EAGAIN: there is none.
+// StreamFor makes a socket of TCP whose calls may sleep, for at most limit at a time: see
+// [Blocking].
+func StreamFor(family int, limit time.Duration) (fd int, errno unix.Errno) {
+	r, _, e := unix.RawSyscall(unix.SYS_SOCKET, uintptr(family), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	tv := unix.NsecToTimeval(limit.Nanoseconds())
+	for _, option := range [...]uintptr{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
+		if e == 0 {
+			_, _, e = unix.RawSyscall6(unix.SYS_SETSOCKOPT, r, unix.SOL_SOCKET, option,
+				uintptr(unsafe.Pointer(&tv)), unsafe.Sizeof(tv), 0)
+		}
+	}
+	return int(r), e
+}
+
+// Accept takes a connection, whose calls sleep unless they are told not to (MSG_DONTWAIT). EAGAIN:
+// there is none.
 func Accept(fd int) (int, unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(fd), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+	r, _, e := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(fd), 0, 0, unix.SOCK_CLOEXEC, 0, 0)
 	return int(r), e
 }
 
@@ -96,14 +111,15 @@ type Pair struct {
 	iov [2]unix.Iovec
 }
 
-// Send calls sendmsg(2) for head and body, without blocking. With to it opens the connection by
-// TCP Fast Open (MSG_FASTOPEN), and EINPROGRESS says that it is opened without data.
-func (p *Pair) Send(fd int, head, body []byte, to *Address) (n int, errno unix.Errno) {
+// Send calls sendmsg(2) for head and body, with MSG_DONTWAIT in flags without blocking. With to it
+// opens the connection by TCP Fast Open (MSG_FASTOPEN), and EINPROGRESS says that it is opened
+// without data.
+func (p *Pair) Send(fd int, head, body []byte, to *Address, with int) (n int, errno unix.Errno) {
 	p.iov[0].Base, p.iov[1].Base = unsafe.SliceData(head), unsafe.SliceData(body)
 	p.iov[0].SetLen(len(head))
 	p.iov[1].SetLen(len(body))
 	p.hdr.Iov, p.hdr.Iovlen = &p.iov[0], 2
-	flags := uintptr(unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL)
+	flags := uintptr(with | unix.MSG_NOSIGNAL)
 	if p.hdr.Name, p.hdr.Namelen = nil, 0; to != nil {
 		p.hdr.Name, p.hdr.Namelen = &to.raw[0], to.len
 		flags |= unix.MSG_FASTOPEN

@@ -76,6 +76,8 @@ type Hello struct {
 	ResponseBytes uint32
 	// Connects: each request comes by a connection of its own, to the port of the [Welcome].
 	Connects bool
+	// OneAtATime: of these there is one at a time.
+	OneAtATime bool
 	// Back is the port of the sender's host to which the receiver sends the other way; 0: it does
 	// not.
 	Back uint16
@@ -87,16 +89,20 @@ type Hello struct {
 
 // Flags of [Hello] on the wire: they and Back are the upper half of the period.
 const (
-	connects  = 1
-	records13 = 2
-	records12 = 4
-	looks     = 8
+	connects   = 1
+	records13  = 2
+	records12  = 4
+	looks      = 8
+	oneAtATime = 16
 )
 
 // flags returns those of h.
 func (h Hello) flags() (f uint64) {
 	if h.Connects {
 		f |= connects
+	}
+	if h.OneAtATime {
+		f |= oneAtATime
 	}
 	if h.Looks {
 		f |= looks
@@ -112,8 +118,8 @@ func (h Hello) flags() (f uint64) {
 
 // setFlags reads them; false: there is one that it does not know.
 func (h *Hello) setFlags(f uint16) bool {
-	h.Connects, h.Looks = f&connects != 0, f&looks != 0
-	switch f &^ (connects | looks) {
+	h.Connects, h.Looks, h.OneAtATime = f&connects != 0, f&looks != 0, f&oneAtATime != 0
+	switch f &^ (connects | looks | oneAtATime) {
 	case 0:
 	case records13:
 		h.Records = records.TLS13

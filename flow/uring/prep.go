@@ -82,6 +82,14 @@ func (s *sqe) RecvZCUpTo(fd int, zcrx uint32, n int, user uint64) *sqe {
 	return s
 }
 
+// AcceptMultishot takes connections again and again (5.19). Each completion has a descriptor, whose
+// calls sleep unless they are told not to. One without More ends the request, which is to be issued
+// again.
+func (s *sqe) AcceptMultishot(fd int, user uint64) *sqe {
+	*s = sqe{Opcode: opAccept, Ioprio: acceptMultishot, FD: int32(fd), OpFlags: unix.SOCK_CLOEXEC, UserData: user}
+	return s
+}
+
 // Send writes buf, with flags as of send(2): MSG_WAITALL sends all of it before
 // it completes. The result is a byte count.
 func (s *sqe) Send(fd int, buf []byte, msgFlags int, user uint64) *sqe {

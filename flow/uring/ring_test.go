@@ -4,6 +4,7 @@ package uring
 
 import (
 	"errors"
+	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -359,6 +360,39 @@ func testPoll(t *testing.T) {
 	})
 }
 
+// One request takes several connections, and goes on.
+func TestAccept(t *testing.T) { eachEngine(t, testAccept) }
+
+func testAccept(t *testing.T) {
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		f, err := ln.(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		r.GetSQE().AcceptMultishot(int(f.Fd()), 7)
+		for i := range 3 {
+			c, err := net.Dial("tcp", ln.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			got := take(t, r)
+			if got.UserData != 7 || got.Res < 0 || !got.More() {
+				t.Fatalf("connection %d: %+v", i, got)
+			}
+			if err := unix.Close(int(got.Res)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 func TestCancel(t *testing.T) { eachEngine(t, testCancel) }
 
 func testCancel(t *testing.T) {
@@ -407,6 +441,8 @@ func TestNoStaleFields(t *testing.T) {
 		"poll":   func(s *sqe) { s.PollAdd(3, 1, 1) },
 		"cancel": func(s *sqe) { s.Cancel(3, 1) },
 		"fd":     func(s *sqe) { s.CancelFD(3, 1) },
+		"accept": func(s *sqe) { s.AcceptMultishot(3, 1) },
+		"recvzc": func(s *sqe) { s.RecvZCUpTo(3, 1, 4096, 1) },
 	} {
 		old, fresh := dirty, sqe{}
 		prep(&old)

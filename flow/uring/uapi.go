@@ -13,6 +13,7 @@ const (
 	opPollAdd     = 6
 	opRecvMsg     = 10
 	opTimeout     = 11
+	opAccept      = 13
 	opAsyncCancel = 14
 	opSend        = 26
 	opRecv        = 27
@@ -94,9 +95,10 @@ const (
 	registerResizeRings = 33 // 6.13
 )
 
-// Flags in the ioprio field of send and recv: IORING_RECVSEND_*,
+// Flags in the ioprio field of accept, send and recv: IORING_ACCEPT_*, IORING_RECVSEND_*,
 // IORING_RECV_* and IORING_SEND_ZC_*.
 const (
+	acceptMultishot   = 1 << 0 // 5.19
 	recvsendPollFirst = 1 << 0
 	recvMultishot     = 1 << 1 // 6.0
 	recvsendFixedBuf  = 1 << 2 // 6.0

@@ -70,9 +70,10 @@ func (c *Changes) KeepFree(d *nic.Device, queues ...int) error {
 }
 
 // Steer delivers the TCP flow from remote to local, of this host, to a queue by
-// an ntuple rule, switching rules on if they are off. Rules of several paths are made one after
-// the other: where the driver leaves the place to us, as mlx5, two at once would find the same,
-// and the second rule replace the first (see [nic.Device.Steer]).
+// an ntuple rule, or all to local where no remote is given, switching rules on if they are off.
+// Rules of several paths are made one after the other: where the driver leaves the place to us, as
+// mlx5, two at once would find the same, and the second rule replace the first (see
+// [nic.Device.Steer]).
 func (c *Changes) Steer(d *nic.Device, local, remote netip.AddrPort, queue int) error {
 	return c.own(d, nic.RuleName(local, remote, queue))
 }

@@ -169,7 +169,7 @@ func TestTexts(t *testing.T) {
 	}
 	for _, s := range []string{"10.77.0.2:6000 > 10.77.0.1:5000 queue 1",
 		"[fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2",
-		"any > 10.77.0.1:5000 context 2,3", "any > [fd00:77::1]:5000 context 7"} {
+		"any > 10.77.0.1:5000 queue 3", "any > 10.77.0.1:5000 context 2,3", "any > [fd00:77::1]:5000 context 7"} {
 		if r, err := parseRule(s); err != nil || r.String() != s {
 			t.Errorf("%q: %v, %v", s, r, err)
 		}
@@ -186,7 +186,7 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "nothing", "ring", "ring mini", "napi", "napi -1", "rps x",
-		"rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any", "rule any > 10.0.0.1:1 queue 2", "rule any > 10.0.0.1:1 context",
+		"rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any", "rule any > 10.0.0.1:1 queue", "rule any > 10.0.0.1:1 context",
 		"rule any > 10.0.0.1:1 context 2,x", "rule 10.0.0.2:1 > 10.0.0.1:1 context 2", "rss-context", "rss-context 1,x", "rss-context 01"} {
 		if _, err := d.Setting(name); err == nil {
 			t.Errorf("there is a setting %q", name)

@@ -304,7 +304,7 @@ func PortRuleName(local netip.AddrPort, queues []uint32) string {
 
 func parseRule(s string) (r steering, err error) {
 	var from, to, word, at string
-	wrong := fmt.Errorf("rule %q: want REMOTE > LOCAL queue N, or any > LOCAL context Q,Q...", s)
+	wrong := fmt.Errorf("rule %q: want REMOTE > LOCAL queue N, any > LOCAL queue N, or any > LOCAL context Q,Q...", s)
 	if _, err := fmt.Sscanf(s, "%s > %s %s %s", &from, &to, &word, &at); err != nil {
 		return r, wrong
 	}
@@ -322,8 +322,8 @@ func parseRule(s string) (r steering, err error) {
 	case "context":
 		r.context, err = parseQueues(at)
 	}
-	// one flow to a queue, or all to a context
-	if err != nil || r.queue < 0 || (from == "any") != (word == "context") || r.String() != s ||
+	// one flow to a queue, or all to a queue or a context
+	if err != nil || r.queue < 0 || from != "any" && word == "context" || r.String() != s ||
 		r.remote.IsValid() && r.local.Addr().Unmap().Is4() != r.remote.Addr().Unmap().Is4() {
 		err = wrong
 	}

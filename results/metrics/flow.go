@@ -94,6 +94,10 @@ var timed = []measure.MetricDoc{
 		Units: "1 us us us us us us", Source: "request sent, or due by the rate, to its answer",
 		Meaning: "of the end that asks: answers that were timed, and how long they took, right " +
 			"to 0.8 %"},
+	{Names: "back_rtt_count back_rtt_mean_us back_rtt_p50_us back_rtt_p90_us back_rtt_p99_us back_rtt_p999_us " +
+		"back_rtt_max_us",
+		Units: "1 us us us us us us", Source: "the other way: request sent, or due by the rate, to its answer",
+		Meaning: "with both: true, of the SUT, which asks the other way: as rtt_"},
 	{Names: "connect_count connect_mean_us connect_p50_us connect_p90_us connect_p99_us connect_p999_us connect_max_us",
 		Units: "1 us us us us us us", Source: "connection begun, or due by the rate, to its being open",
 		Meaning: "of tx crr (docs/round-trips.md), at the end that asks: rtt_ is the sum of this, answer_ and " +

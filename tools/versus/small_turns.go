@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -69,7 +70,7 @@ func (o *options) smallLinks() (links []*veth.Pair, err error) {
 		pair, err := veth.New(veth.Options{MTU: o.mtu})
 		if err == nil {
 			links = append(links, pair)
-			err = splitBeforeLink(pair.TG)
+			err = errors.Join(splitBeforeLink(pair.TG), freePorts(pair.TG))
 		}
 		if err != nil {
 			closeLinks(links)

@@ -151,7 +151,9 @@ func (t Tools) netperfRR(test, size string) smallWay {
 	}}
 }
 
-// neperCRR makes a connection for each request, one at a time, by neper's tcp_crr.
+// neperCRR makes a connection for each request, one at a time, by neper's tcp_crr. Without
+// --time-wait its client would end each by a reset (SO_LINGER), which takes fewer packets than an
+// end does, and leaves nothing to wait after.
 func (t Tools) neperCRR(size string) smallWay {
 	line := func(addr string, port int, more ...string) []string {
 		p := strconv.Itoa
@@ -162,7 +164,7 @@ func (t Tools) neperCRR(size string) smallWay {
 	return smallWay{Contender{
 		Name:     "neper tcp_crr",
 		Receiver: func(addr string, port int) []string { return line(addr, port) },
-		Sender:   func(addr string, port int) []string { return line(addr, port, "-c") },
+		Sender:   func(addr string, port int) []string { return line(addr, port, "-c", "--time-wait") },
 		Outcome:  func(_, _ []byte) (Flow, error) { return Flow{}, nil }, ReceiverCPUs: t.ReceiverCPUs,
 		SenderCPUs: t.SenderCPUs,
 	}, func(_, sender []byte) (n, rate float64, p50 *float64, err error) { return parseNeperCRR(sender) }}

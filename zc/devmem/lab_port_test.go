@@ -5,6 +5,7 @@ package devmem_test
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/zc/devmem"
 	"github.com/zcbench/zcbench/zc/labtest"
 )
@@ -14,6 +15,23 @@ func TestLabPort(t *testing.T) {
 	labtest.Need(t)
 	if !incapable(t) {
 		labtest.PortFlows(t, devmem.Mode, true)
+	}
+}
+
+// So are requests both ways.
+func TestLabBothTrips(t *testing.T) {
+	long.Test(t)
+	labtest.Need(t)
+	if !incapable(t) {
+		labtest.BothTrips(t, devmem.Mode)
+	}
+}
+
+// A connection for each request, by one rule for the port.
+func TestLabVisits(t *testing.T) {
+	labtest.Need(t)
+	if !incapable(t) {
+		labtest.Visits(t, devmem.Mode)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 var (
 	RX = stream.Mode{Name: Mode, Role: stream.RX, Summary: "devmem TCP: the NIC writes into a dmabuf",
 		Traits: stream.ZeroCopy | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders | stream.DMABuf |
-			stream.Forwards,
+			stream.Accepts | stream.Forwards,
 		Kernel: "6.12", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedCUDA,
 			stream.NeedROCm,
 			stream.NeedLongBuffers},

@@ -39,7 +39,8 @@ type Receiver struct {
 	*own        // of the flow that is served now
 	all  []*own // of all that were attached
 
-	onward *onward // what passes payload on; nil: nothing does
+	onward *onward          // what passes payload on; nil: nothing does
+	visits *stream.Visitors // of a flow whose requests have a connection each; nil: of others
 
 	reads  reads
 	idle   idle
@@ -98,6 +99,9 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	if err := r.makeReader(segment); err != nil {
 		return err
 	}
+	if h.Connects {
+		return r.attachVisits(c, h)
+	}
 	return r.queue.Steer(c, c.SteerTo)
 }
 
@@ -122,8 +126,8 @@ func (r *Receiver) makeReader(segment int) (err error) {
 // Close frees the queue and restores the device, in reverse order. After a flow
 // that ended well it sees to it that no buffer is missing.
 func (r *Receiver) Close() error {
-	var errs []error
-	errs = append(errs, r.onward.close())
+	errs := []error{r.visits.Close(), r.onward.close()}
+	r.visits = nil
 	if r.bound != nil {
 		ended := !slices.ContainsFunc(r.all, func(o *own) bool { return !o.ended })
 		errs = append(errs, r.leave(ended, len(r.all) > 0))

@@ -20,6 +20,9 @@ const waitTime = 100 * time.Millisecond
 // Receive takes payload until the sender ends the flow. Nothing is allocated per
 // call.
 func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	if r.visits != nil {
+		return r.receiveVisits(c, m)
+	}
 	if err := sock.Blocking(r.fd, waitTime); err != nil {
 		return err
 	}
@@ -128,8 +131,7 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 	for f, ok := frags.Next(); ok; f, ok = frags.Next() {
 		if f.Linear {
 			if at+int(f.Size) > len(r.linear.Bytes()) {
-				return got, fmt.Errorf("recvmsg: %d linear bytes at %d, in a buffer of %d", f.Size, at,
-					len(r.linear.Bytes()))
+				return got, r.beyond(f, at)
 			}
 			if err := r.view.Pause(); err != nil {
 				return got, err
@@ -180,6 +182,11 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 	m.Linear(uint64(at))
 	r.linearBytes += uint64(at)
 	return got, nil
+}
+
+// beyond names linear bytes for which there was no room.
+func (r *Receiver) beyond(f sock.DevmemFrag, at int) error {
+	return fmt.Errorf("recvmsg: %d linear bytes at %d, in a buffer of %d", f.Size, at, len(r.linear.Bytes()))
 }
 
 // stray names a fragment that is not in our memory.

@@ -76,6 +76,19 @@ func (v *View) Next(t *stream.Toucher, off, n int, m *stream.Meter) error {
 	return nil
 }
 
+// Bytes returns n bytes of payload at offset off, which the CPU may read until End.
+func (v *View) Bytes(off, n int, m *stream.Meter) ([]byte, error) {
+	switch {
+	case v.mem.Bytes == nil:
+		return nil, ErrUntouched
+	case !v.begun:
+		if err := v.begin(m); err != nil {
+			return nil, err
+		}
+	}
+	return v.mem.Bytes[off : off+n], nil
+}
+
 // add keeps a piece for the device to copy, with others.
 func (v *View) add(t *stream.Toucher, off, n int, m *stream.Meter) error {
 	for n > 0 {

@@ -44,6 +44,30 @@ func Both(t *testing.T, rx, tx string) {
 	}
 }
 
+// BothTrips runs zcbench with requests both ways at once: at both ends they come without a copy,
+// and are answered; by other queues that is found out.
+func BothTrips(t *testing.T, rx string) {
+	Need(t)
+	args := []string{"--both", "on", "--request", "8192", "--in-flight", "2"}
+	r := trips(t, rx, "rr", args...)
+	h, back, asked := r.SUT, r.TG.Back, r.SUT.Back
+	if back == nil || asked == nil || back.Transactions == nil || asked.Transactions == nil ||
+		*asked.Transactions == 0 {
+		t.Fatalf("the SUT asked %+v, the TG answered %+v", asked, back)
+	}
+	if !whole(h.ZeroCopyBytes, h.CopiedBytes, *h.Bytes) || !whole(back.ZeroCopyBytes, back.CopiedBytes, back.Bytes) ||
+		back.Mismatches == nil || *back.Mismatches != 0 {
+		t.Errorf("%s of %s bytes of requests without a copy, the other way %s of %d; mismatches %s there",
+			count(h.ZeroCopyBytes), count(h.Bytes), count(back.ZeroCopyBytes), back.Bytes, count(back.Mismatches))
+	}
+	r = invalid(t, rx, ": the flow landed on queue 0, but the provider is on queue ",
+		append([]string{"--tx", "rr", "--control", plan.WrongQueue}, args...)...)
+	if b := r.TG.Back; b == nil || b.ZeroCopyBytes == nil || *b.ZeroCopyBytes != 0 || b.CopiedBytes == nil ||
+		*b.CopiedBytes == 0 {
+		t.Errorf("to another queue the other way is %+v", b)
+	}
+}
+
 // whole reports whether all bytes were moved without a copy.
 func whole(zeroCopy, copied *uint64, all uint64) bool {
 	return uncopied(zeroCopy, copied) && *zeroCopy == all

@@ -139,7 +139,7 @@ func attempt(t *testing.T, rx string, unit time.Duration, args ...string) (r res
 		(2 * unit).String(),
 		"--stall", "1m", "--sample-interval", "0", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--gate",
 		"foreign_cores=off", "--gate", "replace=0"}
-	if !slices.Contains(args, "rr") { // requests have no message
+	if !slices.Contains(args, "rr") && !slices.Contains(args, "crr") { // requests have no message
 		flags = append(flags, "--message-size", "2M")
 	}
 	cmd := exec.Command("zcbench", append(flags, args...)...)

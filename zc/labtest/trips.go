@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,7 +20,7 @@ const tooFast = 200_000
 // of requests that wait their turn since they were due, and not of those that could be sent.
 func Trips(t *testing.T, rx string, zeroCopy bool) {
 	Need(t)
-	closed := trips(t, rx, "--request", "4096")
+	closed := trips(t, rx, "rr", "--request", "4096")
 	if zeroCopy {
 		if h := closed.SUT; h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 || h.CopiedBytes == nil ||
 			*h.CopiedBytes != 0 {
@@ -29,7 +30,7 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 	if !long.Wanted() {
 		return
 	}
-	r := trips(t, rx, "--rr-rate", strconv.Itoa(tooFast))
+	r := trips(t, rx, "rr", "--rr-rate", strconv.Itoa(tooFast))
 	got, window := *r.TG.TransactionsPerS(), *r.TG.DurationS
 	if got >= tooFast/2 {
 		t.Fatalf("%.0f requests a second: this is too fast a machine for the test", got)
@@ -47,10 +48,33 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 	}
 }
 
+// Visits runs zcbench with a connection for each request, of a receive mode that takes a queue
+// over: one rule for the flow's port brings all of them there, several at a time, and no byte of
+// theirs is copied; a rule that leads elsewhere is found out.
+func Visits(t *testing.T, rx string) {
+	Need(t)
+	args := []string{"--steer", plan.SteerPort, "--request", "8192", "--in-flight", "4"}
+	h := trips(t, rx, "crr", args...).SUT
+	if !whole(h.ZeroCopyBytes, h.CopiedBytes, *h.Bytes) {
+		t.Errorf("%s of %s bytes of requests without a copy, %s copied", count(h.ZeroCopyBytes), count(h.Bytes),
+			count(h.CopiedBytes))
+	}
+	if q, came := metric(h, rx+"_queue"), metric(h, rx+"_flow_queue"); q != came {
+		t.Errorf("the memory is on queue %v, and the connections came by %v", q, came)
+	}
+	r := invalid(t, rx, ": the flow landed on queue 0, but the provider is on queue ",
+		append([]string{"--tx", "crr", "--control", plan.WrongQueue}, args...)...)
+	if h := r.SUT; h.Transactions == nil || *h.Transactions == 0 || h.ZeroCopyBytes == nil || *h.ZeroCopyBytes != 0 ||
+		h.CopiedBytes == nil || *h.CopiedBytes == 0 {
+		t.Errorf("by another queue %s requests came, %s bytes without a copy, %s copied", count(h.Transactions),
+			count(h.ZeroCopyBytes), count(h.CopiedBytes))
+	}
+}
+
 // trips makes a run of round trips, which must be OK, and checks its counts and times.
-func trips(t *testing.T, rx string, args ...string) results.Record {
+func trips(t *testing.T, rx, tx string, args ...string) results.Record {
 	t.Helper()
-	r, _ := inTime(t, rx, func(results.Record) bool { return false }, append([]string{"--tx", "rr"}, args...)...)
+	r, _ := inTime(t, rx, func(results.Record) bool { return false }, append([]string{"--tx", tx}, args...)...)
 	if r.Verdict != results.OK {
 		t.Fatalf("%s: %s (%s)", r.Verdict, r.Reason, r.Fix)
 	}

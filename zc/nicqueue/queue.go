@@ -5,6 +5,7 @@ package nicqueue
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -104,6 +105,19 @@ func (q *Queue) Steer(c *stream.Conn, to *int) error {
 		id = *to
 	}
 	if err := q.changes.Steer(q.Dev, c.Local, c.Remote, id); err != nil {
+		return Unsupported(q.mode, err)
+	}
+	return nil
+}
+
+// SteerPort sends all flows to local, of this host, to the queue, or to queue number to where that
+// is set: connections that are yet to be made.
+func (q *Queue) SteerPort(local netip.AddrPort, to *int) error {
+	id := q.ID
+	if to != nil {
+		id = *to
+	}
+	if err := q.changes.Steer(q.Dev, local, netip.AddrPort{}, id); err != nil {
 		return Unsupported(q.mode, err)
 	}
 	return nil

@@ -18,5 +18,14 @@ func TestLabTrips(t *testing.T) {
 	}
 }
 
+// So are requests both ways.
+func TestLabBothTrips(t *testing.T) {
+	long.Test(t)
+	labtest.BothTrips(t, zcrx.Mode)
+}
+
+// A connection for each request, by one rule for the port.
+func TestLabVisits(t *testing.T) { labtest.Visits(t, zcrx.Mode) }
+
 // Both ends receive without a copy, and send, at once.
 func TestLabBoth(t *testing.T) { labtest.Both(t, zcrx.Mode, "uring-zc") }

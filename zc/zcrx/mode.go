@@ -11,7 +11,7 @@ var (
 	RX = stream.Mode{Name: Mode, Role: stream.RX,
 		Summary: "io_uring zero-copy receive: the NIC writes into user memory",
 		Traits: stream.ZeroCopy | stream.UsesRing | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders |
-			stream.Forwards | stream.Encrypts,
+			stream.Accepts | stream.Forwards | stream.Encrypts,
 		Kernel: "6.15", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedHugePages,
 			stream.NeedRing, stream.NeedZcrx, stream.NeedCUDA, stream.NeedROCm, stream.NeedLongBuffers},
 			stream.NeedsOfQueue...),

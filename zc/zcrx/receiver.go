@@ -61,6 +61,7 @@ type Receiver struct {
 	onward *onward // what passes payload on; nil: nothing does
 
 	members []*member // the flows that were attached
+	visits  *visits   // of one whose requests have a connection each; nil: of others
 	grouped bool      // several are received
 	turn    int       // of them, whose share is rounded first
 
@@ -245,7 +246,10 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 			return err
 		}
 	}
-	if r.queue == nil {
+	switch {
+	case h.Connects:
+		return r.attachVisits(c, h)
+	case r.queue == nil:
 		return nil
 	}
 	return r.queue.Steer(c, c.SteerTo)
@@ -255,6 +259,10 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 func (r *Receiver) Close() error {
 	var errs []error
 	owns := r.opt.NIC.Ring == 0
+	if r.visits != nil {
+		errs = append(errs, r.visits.Close())
+		r.visits = nil
+	}
 	if owns {
 		errs = append(errs, r.share.withdraw())
 	}

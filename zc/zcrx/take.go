@@ -25,7 +25,10 @@ func (r *Receiver) arm() { r.ring.GetSQE().RecvZC(r.fd, r.z.ID(), userRecv) }
 // Receive takes payload until the sender ends the flow. Nothing is allocated per
 // completion.
 func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
-	if r.share != nil {
+	switch {
+	case r.visits != nil:
+		return r.receiveVisits(c, m)
+	case r.share != nil:
 		return r.receiveShared(c, m)
 	}
 	if r.onward != nil {

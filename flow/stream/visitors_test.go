@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+package stream
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/zcbench/zcbench/flow/sock"
+	"github.com/zcbench/zcbench/internal/await"
+	"golang.org/x/sys/unix"
+)
+
+// Of more connections than there is room for the oldest that said nothing makes way.
+func TestVisitorsMakeRoom(t *testing.T) {
+	rx := &Conn{FD: -1, Local: netip.MustParseAddrPort("127.0.0.1:0")}
+	h := Hello{Cookie: NewCookie(), MessageBytes: 1, PeriodBytes: 8, ResponseBytes: 1, Connects: true}
+	v, err := NewVisitors(rx, h, NewToucher(TouchVerify, int(h.PeriodBytes)), sock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	read := func(x *Visitor, flags int, m *Meter) (n int, own bool, errno unix.Errno, err error) {
+		var b [64]byte
+		if n, errno = sock.Recv(x.FD, b[:], flags); errno == 0 && n > 0 {
+			_, own = v.Take(x, b[:n], m)
+		}
+		return n, own, errno, nil
+	}
+	v.room = 3
+	m := new(Meter)
+	pass := make([]byte, PassBytes)
+	PutPass(pass, h.Cookie, 0)
+	for i := range 5 {
+		c, err := net.Dial("tcp", rx.Visits.At.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if i == 0 { // one of the flow's, whose request is late
+			if _, err := c.Write(pass); err != nil {
+				t.Fatal(err)
+			}
+		}
+		await.Until(t, "the connection", func() bool {
+			if err := v.accept(rx, read, m); err != nil {
+				t.Fatal(err)
+			}
+			for k := range v.all {
+				if i == 0 && v.all[k].Nth == 1 {
+					if err := v.goOn(k, rx, read, m); err != nil {
+						t.Fatal(err)
+					}
+					return v.all[k].Came() == PassBytes
+				}
+			}
+			return v.came == uint64(i+1)
+		})
+	}
+	if n := rx.Visits.Strangers.Load(); n != 2 || v.all[0].Nth != 1 {
+		t.Errorf("%d made way, and the flow's own is %+v", n, v.all[0])
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
 

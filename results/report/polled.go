@@ -76,9 +76,9 @@ func (s *Summary) PolledRows() (out []polledRow) {
 
 // polledMeans explains the table.
 const polledMeans = "Who polled, medians: interrupts of the interface's queues; of the packets that polls " +
-	"brought those of zcbench's own threads, which busy-poll while they wait (app), of NAPI threads, and of softirq; polls by " +
-	"both sorts of threads that brought none, and the time that they spent on such; and how long the threads that " +
-	"move the flows slept"
+	"brought those of zcbench's own threads, which busy-poll while they wait (app), of NAPI threads, and of " +
+	"softirq; polls by both sorts of threads that brought none, and the time that they spent on such; and how " +
+	"long the threads that move the flows slept"
 
 // PolledMeans is that for the page.
 func (s *Summary) PolledMeans() string { return polledMeans }

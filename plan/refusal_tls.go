@@ -11,8 +11,8 @@ import (
 
 // encryptionFits refuses modes that move payload by calls for which the kernel does not encrypt or
 // decrypt it, and such where the application cannot, because it never has the payload, or hands
-// memory over that it may not overwrite. What is said of the kernel was tried in the lab
-// (docs/tls.md).
+// memory over that it may not overwrite. What is said of the kernel is from its code, and was not
+// tried (docs/tls.md).
 func encryptionFits(m stream.Mode, c *Cell) error {
 	var why string
 	switch how := records.How(c.TLS); {

@@ -53,8 +53,9 @@ func disturbed(recs []results.Record) bool {
 	return slices.ContainsFunc(recs, func(r results.Record) bool { return r.FailedGate() == plan.ByEnvironment })
 }
 
-// lose takes time that something else spoilt from all races that go on, from each as much: whoever's
-// start it was, it is not charged for that alone. What was spoilt before they began is theirs, too.
+// lose takes time that something else spoilt from all races that go on, from each as much:
+// whoever's start it was, it is not charged for that alone. What was spoilt before they began is
+// theirs, too.
 func (s *Search) lose(seconds float64) {
 	s.lost += seconds
 	var on []*entry

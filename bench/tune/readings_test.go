@@ -15,8 +15,8 @@ import (
 )
 
 // Each mode is charged its own starts, from end to end, however long those of others are. What
-// something else spoils is charged to all alike, whoever's start it was, and from the end of what is
-// tried to the first start is no mode's.
+// something else spoils is charged to all alike, whoever's start it was, and from the end of what
+// is tried to the first start is no mode's.
 func TestChargedItsOwn(t *testing.T) {
 	for name, disturbs := range map[string]func(c *plan.Cell, rep int) bool{
 		"nothing": nil,

@@ -145,8 +145,8 @@ func TestIntegrationTune(t *testing.T) {
 	}
 }
 
-// A search by power ends with verdicts of runs that each have their watts: by blocks, and in turns as
-// long as a meter takes.
+// A search by power ends with verdicts of runs that each have their watts: by blocks, and in turns
+// as long as a meter takes.
 func TestIntegrationTunePower(t *testing.T) {
 	kind.Timed(t)
 	long.Test(t)

@@ -235,8 +235,8 @@ func (f *fit) respread() {
 type contrast struct {
 	value, se float64
 	df        int // 0: nothing is known of its spread
-	// Of a pair of arms, see [Race.against]: the blocks in which both were read, and the error by the
-	// spread of all arms.
+	// Of a pair of arms, see [Race.against]: the blocks in which both were read, and the error by
+	// the spread of all arms.
 	blocks int
 	model  float64
 }

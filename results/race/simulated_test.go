@@ -19,8 +19,8 @@ type noise struct {
 	own, start  float64 // of an arm in a start, and of a start
 	drift, wave float64 // over the time of a race
 	off, offBy  float64 // how often a start, or an arm in one, is off, and how far on average
-	// best is by how much the best arm varies from start to start, and slow ones by .5 %, the others
-	// by what lies between; 0: all of them by own.
+	// best is by how much the best arm varies from start to start, and slow ones by .5 %, the
+	// others by what lies between; 0: all of them by own.
 	best float64
 }
 

@@ -42,8 +42,8 @@ const fullRate = .4
 // Knee runs zcbench with memory from plenty to starving, of a receive mode with an option that
 // keeps some 2 MiB back: the sweep's knee is between 1 and 8 MiB, and so is where the soft NIC's
 // own counters of buffers that were not to be had begin. The rule of four rings, 1 MiB, is too
-// little. The lab must count time (zcbench lab exec --count-time): else whatever runs beside it makes
-// windows be read late, which is a failure here.
+// little. The lab must count time (zcbench lab exec --count-time): else whatever runs beside it
+// makes windows be read late, which is a failure here.
 func Knee(t *testing.T, rx, option string) {
 	long.Test(t)
 	Need(t)

@@ -61,6 +61,7 @@ upper='^TestUpperInLab$'
 upper_modules=(llc stp garp mrp 8021q bridge tls bonding macvlan)
 vgem='^TestVgemInLab$'
 vgem_modules=(drm drm_kms_helper drm_shmem_helper vgem)
+ktls='--load veth --load ctr --load gcm --load tls' # tls asks for gcm(aes), gcm for ctr(aes), by modprobe
 netem='^TestNetemInLab$'
 pktgen='^TestPktgenInLab$'
 
@@ -258,8 +259,8 @@ lab() {
 	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx || status=1
 	own_machine "$flow_layouts" '--cpus 6' ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
-	own_machine '^TestIntegrationKTLS$' '--kernel trixie-backports --load veth --load tls' ./bench || status=1
-	own_machine '^TestTLSOfOthers$|^TestTLSIsDamaged$' '--load tls' ./baseline || status=1
+	own_machine '^TestIntegrationKTLS$' "--kernel trixie-backports $ktls" ./bench || status=1
+	own_machine '^TestTLSOfOthers$|^TestTLSIsDamaged$' "$ktls" ./baseline || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 	for mode in devmem zcrx; do
 		own_machine "$two_ports" '--softnic pairs=2' ./zc/$mode || status=1

@@ -259,7 +259,7 @@ lab() {
 	own_machine "$flow_layouts" '--cpus 6' ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
 	own_machine '^TestIntegrationKTLS$' '--kernel trixie-backports --load veth --load tls' ./bench || status=1
-	own_machine '^TestTLSOfOthers$|^TestTLSIsDamaged$' '--load tls' ./baseline || status=1
+	own_machine '^TestTLSOfOthers$|^TestTLSIsDamaged$' '--kernel trixie-backports --load tls' ./baseline || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 	for mode in devmem zcrx; do
 		own_machine "$two_ports" '--softnic pairs=2' ./zc/$mode || status=1

@@ -201,7 +201,7 @@ func TestIntegrationPortsUnpaired(t *testing.T) {
 	// A flow whose packets would leave by another interface does not flow at all.
 	r.onTwo(t, "")
 	r.bounded(1 << 20)
-	r.Runner.Wait = time.Second
+	r.Runner.Wait, r.Runner.Opt.Stall = time.Second, time.Second
 	r.Runner.Opt.lanes[0].devs[1] = "zctg"
 	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: plan.Cell{ID: "tcp", RX: "tcp", TX: "tcp", Flows: 2}})
 	if rec.Verdict != results.Failed || !strings.Contains(rec.Reason, "flow 1") {

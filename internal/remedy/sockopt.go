@@ -143,8 +143,9 @@ func datagramRows() []Row {
 func tlsRows() []Row {
 	const set, without = "net/tls/tls_main.c: do_tls_setsockopt_conf", "use --tls user, or leave out --tls"
 	return append(forbidden(SetTLS, without),
-		Row{Call: SetTLS, Errno: unix.ENOENT, Cause: "the kernel has no kTLS or no gcm(aes), or the module is not loaded",
-			Look: "cat /proc/net/tls_stat", Do: "modprobe tls, or use --tls user", Effect: undoable,
+		Row{Call: SetTLS, Errno: unix.ENOENT,
+			Cause: "the kernel has no kTLS, or no gcm(aes) for it, or a module of these is not loaded",
+			Look:  "cat /proc/net/tls_stat", Do: "modprobe tls, or use --tls user", Effect: undoable,
 			Undo: "modprobe -r tls", Kernel: "net/ipv4/tcp_ulp.c: tcp_set_ulp"},
 		Row{Call: SetTLS, Errno: unix.ENOTCONN, Cause: "the other end has closed the connection",
 			Look: "the other end's own message", Do: "see the other end's own message",

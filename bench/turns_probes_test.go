@@ -52,7 +52,7 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 				t.Errorf("%s: %.0f ms in %s, in %d turns", rec.Cell.ID, *c.Total, own, rec.Turns.Turns)
 			}
 		}
-		// What is read at the edges takes several calls of bpf(2) a turn; the sampler beside it, two a second.
+		// Reading at the edges takes several calls of bpf(2) a turn; the sampler's, two a second.
 		if calls[own] < 20 || calls[other] > 0 || calls["bpf"] > float64(rec.Turns.Turns)/4 {
 			t.Errorf("%s: calls %v", rec.Cell.ID, calls)
 		}
@@ -81,9 +81,9 @@ func TestIntegrationTurnsProbes(t *testing.T) {
 			seen, packets, *p.Samples, *p.Between, sampled, busy, h.Value("turns_read_us"),
 			h.Value("turns_probes_read_us"))
 	}
-	// The clock cannot sample where interrupts are off, such as in those that wake an idle CPU: up to
-	// two fifths of the busy time of a quiet virtual machine, whose paced receiver sleeps often. That
-	// is of the machine, so of both cells alike, but for the chance of so many samples.
+	// The clock cannot sample where interrupts are off, such as in those that wake an idle CPU:
+	// up to two fifths of the busy time of a quiet virtual machine, whose paced receiver sleeps
+	// often. That is of the machine, so of both cells alike, but for the chance of so few.
 	chance := 3 * math.Sqrt(1/samples[0]+1/samples[1])
 	if !(math.Abs(math.Log(shares[0]/shares[1])) < .05+chance) {
 		t.Errorf("of one cell's busy time %.2f was sampled, of the other's %.2f, with a chance of %.2f", shares[0],

@@ -226,6 +226,7 @@ func TestUnlike(t *testing.T) {
 		"in turns":             {Options{SUTDev: "a", TGDev: "x", lanes: two.lanes, Turn: time.Second}, tcp(func(*plan.Cell) {})},
 		"steer: port":          {two, tcp(func(c *plan.Cell) { c.Steer = "port" })},
 		"the other way":        {two, tcp(func(c *plan.Cell) { c.Both = new(true) })},
+		"what is passed on":    {two, tcp(func(c *plan.Cell) { c.Then = plan.ThenForward })},
 		"one address to go to": {two, tcp(func(c *plan.Cell) { c.TX = "crr" })},
 		"followed along":       {two, tcp(func(c *plan.Cell) { c.Path = "tg:x,sut:a" })},
 		"cannot be dealt":      {two, tcp(func(c *plan.Cell) { c.Flows = 0 })},

@@ -145,6 +145,9 @@ func pollFits(c *Cell, all []stream.Mode) error {
 	case c.Poll == "", c.Poll == PollIRQ:
 	case len(all) > 0 && all[0].Role == stream.TX && !c.PollsAt(stream.TX): // of an end alone
 		return c.refuse("poll", fmt.Errorf("%s waits for no payload: say it to the receiver", all[0].Name))
+	case byApp && c.Then == ThenSplice:
+		return c.refuse("poll", errors.New("splice(2) waits in sk_wait_data (net/ipv4/tcp.c: tcp_splice_read), which "+
+			"polls nothing, and suspends no interrupts: use then: forward, or poll threaded, or leave it out"))
 	case c.Poll == PollBusy && c.SuspendsIRQs():
 		return c.refuse("poll", errors.New("an irq-suspend-timeout is set beside it (set), by which some waits would "+
 			"suspend interrupts and some not: use poll suspend, or leave that out"))

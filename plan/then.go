@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/zc/dmabuf"
@@ -28,6 +29,9 @@ func thenFits(m stream.Mode, c *Cell) error {
 	case c.Then == ThenForward && m.Has(stream.UsesRing|stream.UsesNICQueue) && !inPages(c.Area):
 		return no(fmt.Sprintf("io_uring cannot send from memory of kind %q, a dmabuf: use area %s or %s, or rx devmem",
 			c.Area, dmabuf.Pages, dmabuf.Huge))
+	case records.How(c.TLS) != records.None:
+		return no("what is passed on would go back as it came, or plain, and not as payload that both ends encrypt " +
+			"(tls): leave out one of the two")
 	case c.BothWays():
 		return no("the TG receives what is passed on: leave out both")
 	case c.NRings() > 1:

@@ -23,7 +23,7 @@ func minus(a, b *float64) *float64 {
 func (h *Host) NetJoulePerGB() *float64 { return h.joulePerGB(h.NetPowerW()) }
 
 func (h *Host) joulePerGB(watts *float64) *float64 {
-	if watts == nil || h.DurationS == nil || h.Bytes == nil || h.Transactions != nil {
+	if watts == nil || h.DurationS == nil || h.Bytes == nil || h.Transactions != nil || h.checks() {
 		return nil
 	}
 	return finite(*watts * *h.DurationS / (float64(*h.bothBytes()) / 1e9))
@@ -32,7 +32,7 @@ func (h *Host) joulePerGB(watts *float64) *float64 {
 // TotalJoulePerGB sums what both hosts used, gross or net, per 1e9 bytes that the receiver got. An
 // instrument that both ends share counts once; figures of different parts of a machine have no sum.
 func (r *Record) TotalJoulePerGB(net bool) *float64 {
-	if r.MixedScopes() {
+	if r.MixedScopes() || r.TG.checks() {
 		return nil
 	}
 	a, b := r.SUT.PowerW, r.TG.PowerW

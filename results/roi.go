@@ -30,7 +30,7 @@ func (h *Host) ROIPower() *float64 { return h.roi(h.PowerW) }
 // roi computes the return on a cost of sending payload: round trips have none.
 func (h *Host) roi(cost *float64) *float64 {
 	t := h.bothGbps()
-	if t == nil || cost == nil || h.Transactions != nil {
+	if t == nil || cost == nil || h.Transactions != nil || h.checks() {
 		return nil
 	}
 	return finite(roi(*t, 2, *cost, 1))
@@ -38,10 +38,11 @@ func (h *Host) roi(cost *float64) *float64 {
 
 // NsPerKB computes the CPU time this host was busy per 1000 bytes of payload, in nanoseconds: busy
 // cores x duration / bytes. If only the throughput is known, it uses that. Nil if not measured, if
-// no byte was transferred, and for round trips, which have [Host.CPUUsPerTransaction].
+// no byte was transferred, for round trips, which have [Host.CPUUsPerTransaction], and of a sender
+// that verifies what comes back.
 func (h *Host) NsPerKB() *float64 {
 	switch {
-	case h.CPUBusyCores == nil || h.Transactions != nil:
+	case h.CPUBusyCores == nil || h.Transactions != nil || h.checks():
 		return nil
 	case h.DurationS != nil && h.Bytes != nil:
 		return finite(*h.CPUBusyCores * *h.DurationS * 1e9 / (float64(*h.bothBytes()) / 1000))

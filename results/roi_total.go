@@ -26,7 +26,7 @@ const (
 )
 
 // roi computes the return on cost of a run: n and m are the exponents of throughput and cost. Nil
-// if a figure was not measured. The total of power counts a figure that both ends share once; there
+// if a figure was not measured, or if the sender's is that of zcbench's own check, too. The total of power counts a figure that both ends share once; there
 // is none of figures that have no sum ([Record.MixedScopes]).
 func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 	t, c := r.SUT.bothGbps(), r.SUT.cost(cost)
@@ -38,6 +38,9 @@ func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 			return nil
 		}
 		c = sumCost(c, r.TG.cost(cost), cost != CostCPU && slices.Contains(r.Flags, FlagSharedPower))
+	}
+	if side != Receiver && r.TG.checks() {
+		return nil
 	}
 	if t == nil || c == nil || r.SUT.Transactions != nil { // round trips are not sent for their payload
 		return nil

@@ -103,3 +103,27 @@ func TestROIOfMixedScopes(t *testing.T) {
 		}
 	}
 }
+
+// A sender that verifies what comes back spends its CPUs and power on zcbench's own check as well:
+// they are no cost of sending, nor of both ends. The receiver's are of what it did.
+func TestCostsOfCheck(t *testing.T) {
+	end := func(w *Way) Host {
+		return Host{ThroughputGbps: ptr(10.0), Bytes: ptr(uint64(1e9)), DurationS: ptr(.8), CPUBusyCores: ptr(1.0),
+			PowerW: ptr(50.0), PowerIdleW: ptr(10.0), Then: w}
+	}
+	r := Record{SUT: end(&Way{Bytes: 1e9, CopiedBytes: ptr(uint64(0))}), TG: end(&Way{Bytes: 1e9,
+		Mismatches: ptr(uint64(0))})}
+	for cost := range map[Cost]bool{CostCPU: true, CostPower: true, CostNetPower: true} {
+		if r.ROI(Receiver, cost, 2, 1) == nil || r.ROI(Sender, cost, 2, 1) != nil || r.ROI(Total, cost, 2, 1) != nil {
+			t.Errorf("%s: not of the receiver alone", cost)
+		}
+	}
+	if h := &r.TG; h.NsPerKB() != nil || h.ROICPU() != nil || h.ROIPower() != nil || h.JoulePerGB() != nil ||
+		h.NetJoulePerGB() != nil || r.TotalJoulePerGB(false) != nil || r.TotalJoulePerGB(true) != nil {
+		t.Error("the TG's check is charged to sending")
+	}
+	if h := &r.SUT; h.NsPerKB() == nil || h.ROICPU() == nil || h.ROIPower() == nil || h.JoulePerGB() == nil ||
+		h.NetJoulePerGB() == nil {
+		t.Error("the receiver's costs are gone")
+	}
+}

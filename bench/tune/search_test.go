@@ -117,6 +117,23 @@ func TestWrongInput(t *testing.T) {
 	if _, _, err := Spaces(spec); err == nil || !strings.Contains(err.Error(), "touch differs") {
 		t.Errorf("touch: %v", err)
 	}
+	for name, values := range map[string]string{"then": "none, splice", "tls": "none, user", "both": "false, true",
+		"object": "64K, 1M", "every": "1ms, 10ms"} {
+		rest := "factors: {rx: [tcp], tx: [tcp], " + name + ": [" + values + "]}\n"
+		switch name {
+		case "object":
+			rest += "every: 10ms\n"
+		case "every":
+			rest += "object: 64K\n"
+		}
+		spec, err := matrix.Parse("x", []byte("name: x\n"+rest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Spaces(spec); err == nil || !strings.Contains(err.Error(), name+" differs") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	s, _ := searchOf(t, "throughput", sizes, 20*time.Second)
 	err = s.Begin((&world{}).found())
 	if in := (*InputError)(nil); !errors.As(err, &in) || !strings.Contains(err.Error(), "the time is too short") {

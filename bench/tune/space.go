@@ -41,7 +41,8 @@ type Cannot struct {
 // notSettings are options that say what is measured, and not how it is done: the one of them that
 // asks for the least would win.
 var notSettings = []string{"touch", "pace", "control", "probe", "probe_sample", "path", "turn", "flows", "request",
-	"response", "in_flight", "rr_rate", "rr_timeout", "steer_queue", "hold", "burst", "tuples", "xdp_touch"}
+	"response", "in_flight", "rr_rate", "rr_timeout", "fastopen", "steer_queue", "hold", "burst", "tuples", "xdp_touch",
+	"xdp_redirect", "then", "tls", "both", "object", "every", "fan_in"}
 
 // Spaces parts the cells of a file by their modes. What differs in them is what is tried; own
 // reports whether that is nothing but modes.

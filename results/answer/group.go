@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/modes"
@@ -21,13 +22,16 @@ type work struct {
 	flows   int
 	message int // of packets
 
+	onward, encrypted bool // what is done with streams, whoever does it
+
 	trips                     bool
 	request, response, flight int // of round trips
 }
 
 // workOf returns the work of a cell.
 func workOf(c *plan.Cell) work {
-	w := work{flows: c.NFlows(), kind: kindOfFlow(c), trips: c.RoundTrips()}
+	w := work{flows: c.NFlows(), kind: kindOfFlow(c), trips: c.RoundTrips(), onward: c.PassesOn(),
+		encrypted: records.How(c.TLS) != records.None}
 	if w.kind.Packets() {
 		w.message = cmp.Or(c.MessageBytes, stream.DefaultMessage(w.kind))
 	}
@@ -51,7 +55,9 @@ func kindOfFlow(c *plan.Cell) stream.Kind {
 // nor if they are steps of a ladder, each of which does more than the one above.
 func rivals(a, b *plan.Cell) bool {
 	x, y := workOf(a), workOf(b)
-	x.flows, y.flows = 0, 0 // comparisons may be about it
+	for _, w := range []*work{&x, &y} { // comparisons may be about these
+		w.flows, w.onward, w.encrypted = 0, false, false
+	}
 	return x == y && (x.kind != stream.Frame || a.RX == b.RX && a.XDPAttach == b.XDPAttach &&
 		a.XDPTouch == b.XDPTouch && a.XDPRedirect == b.XDPRedirect)
 }
@@ -117,6 +123,10 @@ func apart(groups [][]*compare.Cell, i int) (about string, flows int) {
 				own.flight)
 		case own.kind.Packets():
 			about = fmt.Sprintf("%s of %d bytes", own.kind, own.message)
+		case own.onward:
+			about = "streams passed on"
+		case own.encrypted:
+			about = "encrypted streams"
 		default:
 			about = "streams"
 		}

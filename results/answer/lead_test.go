@@ -41,6 +41,27 @@ func TestLeadSays(t *testing.T) {
 	wants(t, "held up", s.Text, "uring/tcp was at the sender's limit: at least this much")
 }
 
+// What passes payload on, or decrypts it, does more than what drops it: each is the best of its own.
+func TestWorkApart(t *testing.T) {
+	with := func(c plantest.Cell, then, tls string) plantest.Cell {
+		c.Then, c.TLS, c.ID = then, tls, c.RX+"/"+c.TX+" "+then+tls
+		return c
+	}
+	a := of(8, made("tcp", "tcp", 40, 1), made("uring", "tcp", 50, 1), with(made("tcp", "tcp", 20, 1), "forward", ""),
+		with(made("tcp", "tcp", 30, 1), "splice", ""), with(made("tcp", "tcp", 10, 1), "", "ktls"),
+		with(made("tcp", "tcp", 8, 1), "", "user"))
+	var got []string
+	for _, s := range a.Sentences {
+		if s.Kind == answer.Leads && s.Figure == "throughput_gbps" {
+			got = append(got, s.Text[:strings.Index(s.Text, " with")])
+		}
+	}
+	if want := "Throughput, streams: uring/tcp leads; Throughput, streams passed on: tcp/tcp splice leads; " +
+		"Throughput, encrypted streams: tcp/tcp ktls leads"; strings.Join(got, "; ") != want {
+		t.Errorf("%q, want %q", strings.Join(got, "; "), want)
+	}
+}
+
 // Modes are not compared by cells with another number of flows.
 func TestFlowsApart(t *testing.T) {
 	of4 := func(c plantest.Cell) plantest.Cell { c.Flows, c.ID = 4, c.RX+"/"+c.TX+" flows=4"; return c }

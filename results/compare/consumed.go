@@ -5,6 +5,7 @@ package compare
 import (
 	"slices"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/modes"
@@ -30,9 +31,10 @@ func unconsumedIn(a, b *plan.Cell, nameA, nameB string) string {
 	return ""
 }
 
-// consumed reports whether the receiving application reads the payload, or passes it on.
+// consumed reports whether the receiving application reads the payload, as one does that decrypts
+// it, or passes it on.
 func consumed(c *plan.Cell) bool {
-	if c.PassesOn() {
+	if c.PassesOn() || records.How(c.TLS) == records.User {
 		return true
 	}
 	m, err := modes.Find(stream.RX, c.RX)

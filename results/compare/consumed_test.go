@@ -39,6 +39,9 @@ func TestVerdictOfUnconsumed(t *testing.T) {
 	if !consumed(&plan.Cell{RX: "tcp", Then: plan.ThenSplice}) {
 		t.Error("what is passed on is used")
 	}
+	if !consumed(&plan.Cell{RX: "zcrx", TLS: "user"}) || consumed(&plan.Cell{RX: "tcp", TLS: "ktls"}) {
+		t.Error("who decrypts reads it")
+	}
 	if consumed(&plan.Cell{RX: "tcp-trunc", Touch: "read"}) {
 		t.Error("tcp-trunc never has the payload")
 	}

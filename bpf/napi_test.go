@@ -90,6 +90,51 @@ func TestIntegrationWhoPolls(t *testing.T) {
 	}
 }
 
+// A thread that polls in vain, again and again, spins. What it does between such polls is work.
+func TestIntegrationWorkIsNoSpinning(t *testing.T) {
+	kind.Timed(t)
+	p := newPair(t)
+	if !inLab() {
+		vethtest.GRO(t, p.SUT, true)
+		vethtest.NoTSO(t, p.TG)
+	}
+	tasks := openTasks(t, bpf.TasksOptions{Ifindexes: []int{indexOf(t, p.SUT)},
+		Netns: uint32(in(t, p.SUT.Netns, bpf.NetnsInode)), OthersForeign: true})
+	rx, tx := connect(t, p)
+	defer rx.Close()
+	defer tx.Close()
+	trips(t, rx, tx, 1, 10*time.Millisecond) // the socket knows its queue
+	raw, err := rx.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	const turns, work = 500, 100 * time.Microsecond
+	spun := func(work time.Duration) (app counter.NAPIPolls) {
+		defer pin(t, true)()
+		from := readTasks(t, tasks)
+		for range turns {
+			if _, _, err := unix.Recvfrom(int(raw.Fd()), make([]byte, 1), unix.MSG_DONTWAIT); err != unix.EAGAIN {
+				t.Fatal(err)
+			}
+			for began := time.Now(); time.Since(began) < work; {
+			}
+		}
+		for _, d := range readTasks(t, tasks).Since(from) {
+			n := d.NAPI[counter.NAPIApp]
+			app.Polls, app.Empty, app.SpinNs = app.Polls+n.Polls, app.Empty+n.Empty, app.SpinNs+n.SpinNs
+		}
+		t.Logf("with %v between polls: %+v", work, app)
+		return app
+	}
+	if app := spun(0); app.Empty < turns || app.SpinNs < turns/10*100 {
+		t.Errorf("polls in a row: %+v", app)
+	}
+	if app := spun(work); app.Empty < turns || app.SpinNs > int64(turns*work/20) {
+		t.Errorf("with work between polls it spun for %d ns, of %v", app.SpinNs, turns*work)
+	}
+}
+
 // trips sends n bytes one by one, each after the answer to the one before. rx is read by calls that
 // wait in the kernel, and poll for so long there.
 func trips(t testing.TB, rx, tx net.Conn, n int, poll time.Duration) {

@@ -30,6 +30,7 @@ enum { BY_SOFTIRQ, BY_KSOFTIRQD, BY_APP, BY_THREAD, BY_OTHERS, POLLERS };
 #define PORTS 4
 #define CALIBRATED 128 /* same as in tasks.go */
 #define AWAKE 0xffffffff /* PWR_EVENT_EXIT */
+#define LAP 5000 /* ns: who only waits polls again sooner; in more time he did something else, too */
 
 volatile const __u32 own_netns; /* inode of the namespace of the flow's interfaces */
 volatile const __u32 own_ifindex[PORTS];
@@ -54,7 +55,7 @@ struct row {
 struct polls {
 	__u64 polls, packets;
 	__u64 empty; /* polls that found no packet */
-	__u64 spin;  /* ns from such a poll to the next, of a task that did not leave the CPU */
+	__u64 spin;  /* ns from such a poll to the next, of a task that did nothing else in between */
 };
 
 /* Same as rawCPU in tasks_uapi.go. */
@@ -486,7 +487,7 @@ __inline void note_poll(struct cpu *s, int work)
 		s->spun = 0;
 	} else {
 		s->by[who].empty++;
-		if (s->spun && now)
+		if (s->spun && now && now - s->spun < LAP)
 			s->by[who].spin += now - s->spun;
 		s->spun = now;
 	}

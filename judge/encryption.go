@@ -4,9 +4,11 @@ package judge
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -26,7 +28,7 @@ func nicEncrypted(rec *results.Record) {
 		if rec.Verdict != results.OK || rec.Cell.TLS != string(records.Device) || h.Bytes == nil || *h.Bytes == 0 {
 			return
 		}
-		share := h.Counted(byNIC[role]) / float64(*h.Bytes)
+		share := countedTogether(h, byNIC[role]) / float64(*h.Bytes)
 		if share < leastByNIC { // not where it is not known
 			rec.Verdict, rec.Reason = results.Invalid,
 				fmt.Sprintf("%s: tls %s: the NIC has the keys, but by %s it did "+
@@ -36,5 +38,20 @@ func nicEncrypted(rec *results.Record) {
 				"whether the " +
 				"NIC has room for so many flows"
 		}
+	}
+}
+
+// countedTogether returns the value of a counter of an end's interfaces, of all together where it
+// has several; NaN if that of one was not read.
+func countedTogether(h *results.Host, name string) float64 {
+	sum := 0.0
+	for i := 0; ; i++ {
+		if math.IsNaN(h.Counted(measure.DevMetric(i, "link_rx_bytes"))) { // all have it
+			if i == 0 {
+				return h.Counted(name)
+			}
+			return sum
+		}
+		sum += h.Counted(measure.DevMetric(i, name))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/records"
+	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
@@ -20,11 +22,17 @@ type kernelFeature struct {
 	try   func() error
 }
 
+const withTLS = "set on a connection over 127.0.0.1, if the module tls is loaded"
+
 // kernelFeatures are in the order of what they are of. One line adds one.
 var kernelFeatures = []kernelFeature{
+	{"TLS_TX_ZEROCOPY_RO", "tls: ktls-hw, sendfile without a copy", "5.19", withTLS, records.KnowsZeroCopy},
+	{"TLS_RX_EXPECT_NO_PAD", "tls: ktls, records opened in place", "6.0", withTLS, records.KnowsNoPad},
 	asked("which queue a flow came by", "6.8", nic.QueueGet),
 	asked("proof by page pools", "6.8", nic.PagePoolGet),
 	asked("counters of each queue", "6.9", nic.QStatsGet),
+	{"EPIOCSPARAMS", "poll: busy and suspend where a mode waits by epoll", "6.9", "asked of an epoll of its own",
+		epollPolls},
 	asked("rx devmem", "6.12", nic.BindRX),
 	asked("several RSS contexts: steer: port", "6.12", nic.RSSContexts),
 	asked("IRQ suspension", "6.13", nic.NAPISuspend),
@@ -58,4 +66,14 @@ func (f kernelFeature) check() wire.Check {
 		c.Fix = "use Linux " + f.since + " or later"
 	}
 	return c
+}
+
+// epollPolls sets how an epoll polls, which nobody waits for.
+func epollPolls() error {
+	p, err := sock.NewEpoll()
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return p.Poll(0, 0)
 }

@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
@@ -101,6 +103,49 @@ const statFile = "/proc/thread-self/net/tls_stat"
 func Loaded() bool {
 	_, err := kernelfile.ReadFile(statFile)
 	return err == nil
+}
+
+// KnowsZeroCopy and KnowsNoPad ask the kernel's TLS for options of sockets. They load nothing: where
+// it is not there, they doubt.
+func KnowsZeroCopy() error { return knows("TLS_TX_ZEROCOPY_RO", tlsTXZeroCopy) }
+func KnowsNoPad() error    { return knows("TLS_RX_EXPECT_NO_PAD", tlsRXExpectNoPad) }
+
+func knows(name string, opt int) error {
+	if !Loaded() {
+		return &fault.Doubt{Mode: "ktls", Why: "kTLS is not loaded: not tried",
+			How: "to have it tried: modprobe tls, and ask again"}
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	if cerr := raw.Control(func(fd uintptr) { err = option(int(fd), name, opt) }); cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+// option sets an option of a socket without keys, which is EINVAL of one that needs them.
+func option(fd int, name string, opt int) error {
+	if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_ULP, "tls"); err != nil {
+		return refused("TCP_ULP tls", fd, err)
+	}
+	var one [4]byte
+	binary.NativeEndian.PutUint32(one[:], 1)
+	if err := setsockopt(fd, opt, one[:]); err != nil && !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("setsockopt %s: %w", name, err)
+	}
+	return nil
 }
 
 // sessions counts those that the NIC had taken.

@@ -127,7 +127,7 @@ func TestHelloRefusesWhatItCannotMean(t *testing.T) {
 			t.Errorf("%+v: %v, not %q", h, err, c.say)
 		}
 	}
-	if _, err := ParseHello(reseal(encode(t, someHello), 29, 16)); err == nil ||
+	if _, err := ParseHello(reseal(encode(t, someHello), 29, 32)); err == nil ||
 		!strings.Contains(err.Error(), "flags") {
 		t.Errorf("unknown flags: %v", err)
 	}

@@ -19,7 +19,7 @@ var napiPollers = [NAPIPollers]string{"softirq", "ksoftirqd", "app", "thread", "
 // NAPIPolls are the polls of one of them.
 type NAPIPolls struct {
 	Polls, Packets, Empty uint64 // Empty found no packet
-	SpinNs                int64  // from an empty poll to the next, of a task that kept the CPU
+	SpinNs                int64  // from an empty poll to the next, of a task that did nothing else
 }
 
 func (a NAPIPolls) since(b NAPIPolls) NAPIPolls {
@@ -81,6 +81,6 @@ var NAPIMetrics = []measure.MetricDoc{
 			"tell, BusyPollRxPackets by the packets of the interface is the first, and the others are not known"},
 	{Names: "empty_polls_pct spin_cores napi_app_spin_cores", Units: "% cores cores", Source: sourceNAPI,
 		Meaning: "of app's and thread's polls those that brought no packet; and their time from such a poll to " +
-			"the next, without another task or softirq in between: CPU time that was spent on waiting. The last " +
-			"is app's part"},
+			"the next, if that is less than 5 us, without another task or softirq in between: CPU time that was " +
+			"spent on waiting. The last is app's part"},
 }

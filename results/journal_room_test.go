@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // allocated is how many MiB a function takes, with all that it throws away.

@@ -26,8 +26,9 @@ const (
 )
 
 // roi computes the return on cost of a run: n and m are the exponents of throughput and cost. Nil
-// if a figure was not measured, or if the sender's is that of zcbench's own check, too. The total of power counts a figure that both ends share once; there
-// is none of figures that have no sum ([Record.MixedScopes]).
+// if a figure was not measured, or if the sender's is of zcbench's own check, too. The total of
+// power counts a figure that both ends share once; there is none of figures that have no sum
+// ([Record.MixedScopes]).
 func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 	t, c := r.SUT.bothGbps(), r.SUT.cost(cost)
 	switch side {

@@ -41,8 +41,8 @@ func TestLeadSays(t *testing.T) {
 	wants(t, "held up", s.Text, "uring/tcp was at the sender's limit: at least this much")
 }
 
-// What passes payload on, or decrypts it, does more than what drops it: each kind of work has a best
-// of its own.
+// What passes payload on, or decrypts it, does more than what drops it: each work has a best of
+// its own.
 func TestWorkApart(t *testing.T) {
 	with := func(c plantest.Cell, then, tls string) plantest.Cell {
 		c.Then, c.TLS, c.ID = then, tls, c.RX+"/"+c.TX+" "+then+tls

@@ -68,8 +68,8 @@ func Polls(t *testing.T, rx string, ring bool) {
 	}
 }
 
-// polledBy looks whether who was to poll did, as eBPF tells, and whether interrupts are counted, and
-// few where they are deferred.
+// polledBy looks whether who was to poll did, as eBPF tells, and whether interrupts are counted,
+// and few where they are deferred.
 func polledBy(t *testing.T, poll string, h *results.Host) {
 	t.Helper()
 	app, thread, softirq := h.Value(measure.MetricPolledByApp), h.Value(measure.MetricPolledByThread),

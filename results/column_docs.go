@@ -249,7 +249,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"the interface brought: by zcbench's own threads, which busy-poll; by kernel threads of threaded NAPI; by " +
 		"softirq, ksoftirqd's among them. Without eBPF only the first is known, by BusyPollRxPackets"},
 	columnDoc{"empty_polls_pct", "%", "of polls by those two sorts of threads: they brought no packet"},
-	columnDoc{"spin_cores", "cores", "CPU time from such a poll to the next, within 5 us: spent on waiting; cpu_busy_cores has it"},
+	columnDoc{"spin_cores", "cores", "CPU time from such a poll to the next, within 5 us: spent on waiting; " +
+		"cpu_busy_cores has it"},
 	columnDoc{"asleep_pct", "%", "of the window, in which the threads that move the flows neither ran nor waited " +
 		"for a CPU"},
 	columnDoc{"tls", "", "requested: who encrypted the payload: ktls, ktls-hw or user; empty = nobody (docs/tls.md)"},

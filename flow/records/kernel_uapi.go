@@ -105,10 +105,12 @@ func Loaded() bool {
 	return err == nil
 }
 
-// KnowsZeroCopy and KnowsNoPad ask the kernel's TLS for options of sockets. They load nothing: where
-// it is not there, they doubt.
+// KnowsZeroCopy asks the kernel's TLS whether it knows the option. It loads nothing: where that is
+// not there, there is a doubt.
 func KnowsZeroCopy() error { return knows("TLS_TX_ZEROCOPY_RO", tlsTXZeroCopy) }
-func KnowsNoPad() error    { return knows("TLS_RX_EXPECT_NO_PAD", tlsRXExpectNoPad) }
+
+// KnowsNoPad asks likewise.
+func KnowsNoPad() error { return knows("TLS_RX_EXPECT_NO_PAD", tlsRXExpectNoPad) }
 
 func knows(name string, opt int) error {
 	if !Loaded() {

@@ -17,6 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mostInterrupts a second come of a queue whose interrupts are on again after 100 times 50 us in
+// which no packet came (net/core/dev.c: napi_complete_done), and some of other queues.
+const mostInterrupts = 1e6/(100*50.) + 50
+
 // polls are ways to poll, with what is set of NAPI for each; the first is for the short run.
 var polls = [][2]string{
 	{"busy", "NAPI of RX queue 3: defer-hard-irqs 100, gro-flush-timeout 50000, irq-suspend-timeout 0"},
@@ -64,7 +68,8 @@ func Polls(t *testing.T, rx string, ring bool) {
 	}
 }
 
-// polledBy looks whether who was to poll did, as eBPF tells, and whether interrupts are counted.
+// polledBy looks whether who was to poll did, as eBPF tells, and whether interrupts are counted,
+// and few where they are deferred.
 func polledBy(t *testing.T, poll string, h *results.Host) {
 	t.Helper()
 	app, thread, softirq := h.Value(measure.MetricPolledByApp), h.Value(measure.MetricPolledByThread),
@@ -79,6 +84,9 @@ func polledBy(t *testing.T, poll string, h *results.Host) {
 	}
 	if !right || !(irqs >= 0) {
 		t.Error("others polled, or interrupts are not counted")
+	}
+	if (poll == "busy" || poll == "suspend") && irqs > mostInterrupts {
+		t.Errorf("%.0f interrupts a second, of at most %v: they were not deferred", irqs, mostInterrupts)
 	}
 	t.Logf("%s: %.1f %% of the packets by the application, which polled %.0f times, %.1f %% by threads, %.1f %% by "+
 		"softirq; %.1f %% of polls empty; %.0f interrupts a second; asleep %.1f %%, spinning %.3f of %.3f busy cores",

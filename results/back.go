@@ -2,7 +2,10 @@
 
 package results
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Way is what a host sent, or received, from the SUT to the TG: the other way, or what the SUT
 // passed on.
@@ -30,10 +33,37 @@ func (h *Host) AddBack(w Way, trips *Times) {
 	}
 }
 
-// Check refuses what no host sends; nil sends nothing.
-func (w *Way) Check() error {
-	if w != nil && !(w.ThroughputGbps >= 0 && w.ThroughputGbps <= mostFlowGbps) {
-		return fmt.Errorf("from the SUT to the TG: %g Gbit/s", w.ThroughputGbps)
+// mostTold is how many bytes that were sent before the window the kernel may tell of in it.
+const mostTold = 1 << 32
+
+// CheckWays refuses of the way from the SUT to the TG what no host sends.
+func (h *Host) CheckWays() error {
+	return errors.Join(h.Back.check(h.DurationS), h.Then.check(h.DurationS))
+}
+
+// check refuses what no host sends in so many seconds; nil sends nothing. It is read at times of its
+// own, as a flow's CPU time is.
+func (w *Way) check(seconds *float64) error {
+	const op = "from the SUT to the TG"
+	if w == nil {
+		return nil
+	}
+	if !(w.ThroughputGbps >= 0 && w.ThroughputGbps <= mostFlowGbps) {
+		return fmt.Errorf("%s: %g Gbit/s", op, w.ThroughputGbps)
+	}
+	if seconds != nil {
+		bits, told := float64(w.Bytes)*8/1e9, w.ThroughputGbps**seconds
+		if bits > mostShare*told || told > mostShare*bits {
+			return fmt.Errorf("%s: %d bytes in %g s are not %g Gbit/s", op, w.Bytes, *seconds, w.ThroughputGbps)
+		}
+	}
+	for _, x := range []struct {
+		what string
+		n    *uint64
+	}{{"bytes without a copy", w.ZeroCopyBytes}, {"copied bytes", w.CopiedBytes}, {"round trips", w.Transactions}} {
+		if x.n != nil && *x.n > w.Bytes && *x.n-w.Bytes > mostTold {
+			return fmt.Errorf("%s: %d %s of %d", op, *x.n, x.what, w.Bytes)
+		}
 	}
 	return nil
 }

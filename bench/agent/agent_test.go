@@ -182,6 +182,9 @@ func TestSetIsCheckedAndNotUnderAnEnd(t *testing.T) {
 	c.refused(wire.OpSet, `{"values":[{"name":"mtu","value":"1500"}]}`, "no interface")
 	c.refused(wire.OpSet, `{"dev":"lo","values":[{"name":"mtu","value":"-1"}]}`, "-1")
 	c.refused(wire.OpSet, `{"nonsense":1}`, "nonsense")
+	c.refused(wire.OpSet, `{"dev":"lo","more":[{"dev":"a/b"}]}`, "a/b")
+	c.refused(wire.OpSurvey, `{"more":["a/b"]}`, "a/b")
+	c.refused(wire.OpRestBegin, `{"devs":["a/b"]}`, "a/b")
 	c.refused(wire.OpSet, `{"dev":"no-such-if","values":[{"name":"mtu","value":"1500"}]}`, "find interface no-such-if")
 	r := c.refused(wire.OpSet, `{"values":[{"name":"sysctl kernel.core_pattern","value":"|/x %p"}]}`,
 		`zcbench does not set sysctl "kernel.core_pattern"`)

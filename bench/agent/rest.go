@@ -23,6 +23,9 @@ func (a *agent) beginRest(req wire.Request) (any, error) {
 	if err := req.Decode(&p); err != nil {
 		return nil, err
 	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
 	a.endRest()
 	pollers, err := endpoint.FindNAPIThreads(p.Devs...)
 	if err != nil {

@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -36,7 +37,7 @@ func (a *agent) set(req wire.Request) (any, error) {
 	if err := req.Decode(&s); err != nil {
 		return nil, err
 	}
-	if err := s.Check(); err != nil {
+	if err := cmp.Or(wire.CheckLinks(s.More), s.Check()); err != nil {
 		return nil, unsettable(err)
 	}
 	a.mu.Lock()

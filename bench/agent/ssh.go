@@ -41,6 +41,9 @@ func (a *agent) guardEnd(s wire.EndSpec) error {
 	if dev == "" && a.ways != nil && !a.shared {
 		dev = devOf(s)
 	}
+	if err := s.CheckPorts(); err != nil {
+		return err
+	}
 	for _, p := range s.More {
 		if err := a.guard(p.Dev); err != nil {
 			return err

@@ -15,6 +15,9 @@ func (a *agent) survey(req wire.Request) (any, error) {
 	if err := req.Decode(&p); err != nil {
 		return nil, err
 	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
 	devs := survey.Devs{Port: p.Dev, Upper: p.Upper, More: p.More}
 	if p.Live {
 		return surveyed(survey.Live(survey.FS{}, devs)), nil

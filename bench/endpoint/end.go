@@ -40,6 +40,7 @@ type End struct {
 	queueWorkers map[int]*worker // then, of a path that takes queues over, whose each is
 	flows        []*flow         // by their numbers
 
+	asked     versions // TX: of NICs that are to encrypt
 	transport stream.Transport
 	port      stream.Listener // RX
 	inside    *inside         // RX: nil: the flow comes to no container

@@ -83,7 +83,10 @@ func (w *worker) connect(o orders) flowStart {
 			return flowStart{n: w.first().N, err: err}
 		}
 	}
-	h.Records = w.end.records(ctx, addr, h)
+	var err error
+	if h.Records, err = w.end.records(ctx, w.first(), addr, h); err != nil {
+		return flowStart{n: w.first().N, err: w.end.named(w.first(), err)}
+	}
 	conn, welcome, err := w.end.transport.Dial(ctx, addr, h, w.first().opts.Socket)
 	if err == nil {
 		err = conn.Encrypt(true, w.first().opts, h, w.end.light)

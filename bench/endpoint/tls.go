@@ -5,6 +5,7 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -25,15 +26,43 @@ func kernelEncrypts(o stream.Options) error {
 }
 
 // records chooses the version of a sender's records; 0: it has none. It is 1.3; where the NIC is to
-// encrypt and takes no keys of that, as a connection of its own shows, 1.2.
-func (e *End) records(ctx context.Context, addr string, h stream.Hello) records.Version {
-	switch {
-	case e.opts.TLS == records.None:
-		return 0
-	case e.opts.TLS == records.Device && !stream.DeviceTakes(ctx, addr, h, records.TLS13):
-		return records.TLS12
+// encrypt and takes no keys of that, as a connection of its own shows, 1.2. Each NIC is asked once.
+func (e *End) records(ctx context.Context, f *flow, addr string, h stream.Hello) (v records.Version, err error) {
+	switch e.opts.TLS {
+	case records.None:
+		return 0, nil
+	case records.Device:
+		return e.asked.of(f.port.Dev, func() (records.Version, error) {
+			takes, err := stream.DeviceTakes(ctx, addr, h, f.opts.Socket, records.TLS13)
+			if err == nil && !takes {
+				return records.TLS12, nil
+			}
+			return records.TLS13, err
+		})
 	}
-	return records.TLS13
+	return records.TLS13, nil
+}
+
+// versions are of the records that interfaces take keys for.
+type versions struct {
+	mu    sync.Mutex
+	known map[string]records.Version
+}
+
+// of returns that of an interface, which ask finds out.
+func (a *versions) of(dev string, ask func() (records.Version, error)) (v records.Version, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if v, known := a.known[dev]; known {
+		return v, nil
+	}
+	if v, err = ask(); err == nil {
+		if a.known == nil {
+			a.known = map[string]records.Version{}
+		}
+		a.known[dev] = v
+	}
+	return v, err
 }
 
 // verdictOf says what a run is worth that ended with an error. Of payload that was right before,

@@ -52,3 +52,21 @@ func TestKernelEncrypts(t *testing.T) {
 		t.Errorf("loaded %v: %v (%s)", before, err, fault.Fix(err))
 	}
 }
+
+// An interface is asked once, also after one that failed; others are asked too.
+func TestAsksEachInterfaceOnce(t *testing.T) {
+	a, asked, fails := new(versions), 0, error(unix.ETIMEDOUT)
+	ask := func() (records.Version, error) { asked++; return records.TLS12, fails }
+	if _, err := a.of("eth0", ask); !errors.Is(err, unix.ETIMEDOUT) {
+		t.Error(err)
+	}
+	fails = nil
+	for _, dev := range []string{"eth0", "eth0", "eth1", "eth0"} {
+		if v, err := a.of(dev, ask); v != records.TLS12 || err != nil {
+			t.Errorf("%s: %v, %v", dev, v, err)
+		}
+	}
+	if asked != 3 {
+		t.Errorf("asked %d times", asked)
+	}
+}

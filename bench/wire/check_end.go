@@ -213,7 +213,7 @@ func checkHost(h *results.Host) error {
 			return fmt.Errorf("%s: %g", x.what, *x.v)
 		}
 	}
-	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.Steps.Check(), h.Back.Check(), h.Then.Check(),
+	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.Steps.Check(), h.CheckWays(),
 		h.Packets.Check(),
 		h.CheckFlows(),
 		checkProbes(h.Probes))

@@ -66,6 +66,18 @@ func TestEndResultIsChecked(t *testing.T) {
 		"more than all": func(r *EndResult) {
 			r.Window.Bytes, r.Host.Bytes, r.Host.ThroughputGbps = 3e9, ptr(uint64(3e9)), ptr(24.0)
 		},
+		"other way, rate": func(r *EndResult) {
+			r.Host.Back = &results.Way{Bytes: 1e6, ThroughputGbps: 1e3}
+		},
+		"other way, bytes": func(r *EndResult) {
+			r.Host.Then = &results.Way{Bytes: 1e15, ThroughputGbps: 1}
+		},
+		"other way, copies": func(r *EndResult) {
+			r.Host.Then = &results.Way{CopiedBytes: ptr(uint64(1 << 33))}
+		},
+		"other way, round trips": func(r *EndResult) {
+			r.Host.Back = &results.Way{Transactions: ptr(uint64(1 << 33))}
+		},
 		"other throughput":  func(r *EndResult) { r.Host.ThroughputGbps = ptr(9.0) },
 		"other window":      func(r *EndResult) { r.ToNs = 5e9 },
 		"negative time":     func(r *EndResult) { r.FromNs = -1 },

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Port is an interface of an end's flows beside the first, with the address that they come to by
@@ -62,6 +64,32 @@ func (s *EndSpec) CheckPorts() error {
 	}
 	for _, p := range s.More {
 		if err := cmp.Or(checkDev(p.Dev), checkUpper(p.Upper)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDevs refuses more interfaces than an end's, and what is none; "" is loopback.
+func checkDevs(devs []string) error {
+	if len(devs) > mostPorts {
+		return fmt.Errorf("%d interfaces, at most %d", len(devs), mostPorts)
+	}
+	for _, dev := range devs {
+		if err := checkUpper(dev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckLinks refuses those of settings that are more than an end's, or none.
+func CheckLinks(links []plan.Link) error {
+	if len(links) >= mostPorts {
+		return fmt.Errorf("%d interfaces, at most %d", len(links)+1, mostPorts)
+	}
+	for _, l := range links {
+		if err := cmp.Or(checkUpper(l.Dev), checkUpper(l.Upper)); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,9 @@ type RestParams struct {
 	Devs []string `json:"devs,omitempty"`
 }
 
+// Check refuses interfaces that no end has.
+func (p *RestParams) Check() error { return checkDevs(p.Devs) }
+
 // Rest is what the CPUs did since it began.
 type Rest struct {
 	WallS float64           `json:"wall_s"`

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
@@ -16,6 +17,11 @@ type SurveyParams struct {
 	// More are interfaces beside Dev, of flows that have several.
 	More []string `json:"more,omitempty"`
 	Live bool     `json:"live,omitempty"` // only what may change while the host is up
+}
+
+// Check refuses interfaces that no end has.
+func (p *SurveyParams) Check() error {
+	return cmp.Or(checkUpper(p.Dev), checkUpper(p.Upper), checkDevs(p.More))
 }
 
 // Survey is a host's snapshot, as of package environment.

@@ -37,13 +37,22 @@ type Kept struct {
 // counting is for whoever reads the kernel's counts of sessions around a call.
 var counting sync.Mutex
 
+// Begin makes a connection one that keys may be given for, which the peer must not have ended yet.
+// What it sends before it has them is plain.
+func Begin(fd int) error {
+	if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_ULP, "tls"); err != nil &&
+		!errors.Is(err, unix.EEXIST) { // it has it from the other direction
+		return refused("TCP_ULP tls", fd, err)
+	}
+	return nil
+}
+
 // Give hands the key of the payload to the kernel: what the socket sends, or receives, from now on
 // is in records. Of what was asked for the kernel may do less, and says so nowhere but in its
 // counts of sessions, which are read before and after.
 func Give(fd int, sends bool, how How, v Version, k *Key) (kept Kept, err error) {
-	if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_ULP, "tls"); err != nil &&
-		!errors.Is(err, unix.EEXIST) { // it has it from the other direction
-		return kept, refused("TCP_ULP tls", fd, err)
+	if err := Begin(fd); err != nil {
+		return kept, err
 	}
 	kept.Version = v
 	counting.Lock()

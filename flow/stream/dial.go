@@ -45,10 +45,15 @@ func DialBeside(ctx context.Context, addr string, h Hello, o sock.Options, besid
 			c.Visits.At, c.Visits.Cookie = netip.AddrPortFrom(c.Remote.Addr(), w.Port), h.Cookie
 		}
 	}
+	return c, w, calledOff(ctx, addr, err)
+}
+
+// calledOff says of what failed that it was called off, whatever that broke.
+func calledOff(ctx context.Context, addr string, err error) error {
 	if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(why, context.DeadlineExceeded) {
-		err = &fault.Error{Op: "connect to " + addr, Err: why} // called off, whatever that broke
+		return &fault.Error{Op: "connect to " + addr, Err: why}
 	}
-	return c, w, err
+	return err
 }
 
 // connect connects as soon as somebody listens.

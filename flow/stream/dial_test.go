@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
@@ -280,6 +281,22 @@ func TestFarewellThatDoesNotCome(t *testing.T) {
 	rx.Close()
 	if _, err := tx.ReadFarewell(await.Deadline()); err == nil ||
 		!strings.Contains(err.Error(), "closed the connection") {
+		t.Error(err)
+	}
+}
+
+// What keeps a NIC from being asked for its records is an error, and no answer.
+func TestDeviceIsNotAsked(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	takes, err := stream.DeviceTakes(ctx, freeAddr(t), helloOf(stream.NewCookie()), sock.Options{}, records.TLS13)
+	if takes || !errors.Is(err, unix.ECONNREFUSED) {
+		t.Errorf("%v, %v", takes, err)
+	}
+	called, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := stream.DeviceTakes(called, freeAddr(t), helloOf(stream.NewCookie()), sock.Options{},
+		records.TLS13); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -113,17 +113,25 @@ func (e *Encryption) close() error {
 func Damaged(err error) bool { return errors.Is(err, unix.EBADMSG) }
 
 // DeviceTakes reports whether the NIC by which addr is reached takes the keys of that version for
-// what a flow sends. A socket keeps what it got, so it is asked with another.
-func DeviceTakes(ctx context.Context, addr string, h Hello, v records.Version) bool {
-	c, err := connect(ctx, addr, sock.Options{})
+// what a flow with the options o sends. A socket keeps what it got, so it is asked with another,
+// which the receiver closes when it has read hello.
+func DeviceTakes(ctx context.Context, addr string, h Hello, o sock.Options, v records.Version) (bool, error) {
+	c, err := connect(ctx, addr, o)
 	if err != nil {
-		return false // the flow says why
+		return false, calledOff(ctx, addr, err)
 	}
 	defer c.Close()
+	if err := records.Begin(c.FD); err != nil {
+		return false, err
+	}
 	h.Looks = true
-	if b, err := h.AppendBinary(nil); err != nil || c.writeAll(b) != nil {
-		return false
+	b, err := h.AppendBinary(nil)
+	if err != nil {
+		return false, err
+	}
+	if err := c.writeAll(b); err != nil {
+		return false, SendError(c, "send hello", err)
 	}
 	kept, err := records.Give(c.FD, true, records.Device, v, new(records.Key))
-	return err == nil && kept.Device
+	return kept.Device, err
 }

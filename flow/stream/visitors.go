@@ -32,7 +32,8 @@ type Visitors struct {
 	free              []int
 	came              uint64 // connections
 	room              int    // for connections at a time
-	alone             bool   // the sender has one at a time: a read may wait for what it sends
+	single            bool   // the sender has one at a time
+	alone             bool   // so it is now: a read may wait for what it sends
 	options           sock.Options
 	witness           int  // a connection that is kept after its end, as evidence; -1: none
 	keep              bool // the next that ends is
@@ -70,7 +71,8 @@ const moreThanAsked = 256
 func NewVisitors(c *Conn, h Hello, touch *Toucher, o sock.Options) (v *Visitors, err error) {
 	v = &Visitors{Listener: -1, witness: -1, cookie: h.Cookie, request: int(h.MessageBytes),
 		response: int(h.ResponseBytes), touch: touch, ready: make([]byte, 0, int(h.ResponseBytes)),
-		room: MaxInFlight + moreThanAsked, alone: h.OneAtATime && o.EpollUs == 0, options: o}
+		room: MaxInFlight + moreThanAsked, single: h.OneAtATime && o.EpollUs == 0, options: o}
+	v.alone = v.single
 	if err := v.listen(c, o); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
@@ -285,8 +287,16 @@ func (v *Visitors) Witness() int { return v.witness }
 // leave closes a connection.
 func (v *Visitors) leave(i int) {
 	sock.Close(v.all[i].FD)
+	v.gone(i)
+}
+
+// gone frees the place of a connection. Once none is there the next may be waited for again.
+func (v *Visitors) gone(i int) {
 	v.all[i].Nth = 0
 	v.free = append(v.free, i)
+	if len(v.free) == len(v.all) {
+		v.alone = v.single
+	}
 }
 
 // part ends a connection whose request was answered, and keeps it where that is wanted.
@@ -298,8 +308,7 @@ func (v *Visitors) part(i int) {
 	v.forget()
 	v.witness, v.keep = v.all[i].FD, false
 	_ = unix.Shutdown(v.witness, unix.SHUT_WR) // the end leaves as it does by closing
-	v.all[i].Nth = 0
-	v.free = append(v.free, i)
+	v.gone(i)
 }
 
 // goOn reads what a connection has sent, or sends what is left of its answer. The one connection
@@ -322,7 +331,7 @@ func (v *Visitors) goOn(i int, c *Conn, read VisitRead, m *Meter) error {
 		case errno == unix.EINTR:
 			continue
 		case errno == unix.EAGAIN:
-			v.alone = false // it may be anybody's, and from now on is not waited for
+			v.alone = false // it may be anybody's, and while it is there none is waited for
 			return v.wait(i, m)
 		case errno == 0 && n > 0 && own:
 		case errno == 0 && n > 0:

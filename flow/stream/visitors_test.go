@@ -62,3 +62,46 @@ func TestVisitorsMakeRoom(t *testing.T) {
 		t.Errorf("%d made way, and the flow's own is %+v", n, v.all[0])
 	}
 }
+
+// A stranger that says nothing is not waited for, nor is anybody beside it. Once it is gone the one
+// connection that the sender has is again.
+func TestVisitorsAloneAgain(t *testing.T) {
+	rx := &Conn{FD: -1, Local: netip.MustParseAddrPort("127.0.0.1:0")}
+	h := Hello{Cookie: NewCookie(), MessageBytes: 1, PeriodBytes: 8, ResponseBytes: 1, Connects: true, OneAtATime: true}
+	v, err := NewVisitors(rx, h, NewToucher(TouchNone, int(h.PeriodBytes)), sock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	m := new(Meter)
+	nothing := func(*Visitor, int, *Meter) (int, bool, unix.Errno, error) { return 0, false, unix.EAGAIN, nil }
+	all := func(x *Visitor, flags int, m *Meter) (int, bool, unix.Errno, error) {
+		x.at = v.Whole()
+		return x.at, true, 0, nil
+	}
+	comes := func(read VisitRead) {
+		came := v.came
+		c, err := net.Dial("tcp", rx.Visits.At.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		await.Until(t, "the connection", func() bool {
+			if err := v.accept(rx, read, m); err != nil {
+				t.Fatal(err)
+			}
+			return v.came > came
+		})
+	}
+	comes(nothing)
+	if comes(all); v.alone {
+		t.Error("it waits while a stranger is there")
+	}
+	if v.Stranger(0, rx); !v.alone {
+		t.Error("the stranger is gone, and it still does not wait")
+	}
+	v.Keep()
+	if comes(all); !v.alone || m.Snapshot().Transactions != 2 {
+		t.Errorf("after %d requests it waits: %v", m.Snapshot().Transactions, v.alone)
+	}
+}

@@ -3,6 +3,7 @@
 package zcrx
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -25,7 +26,8 @@ import (
 type onward struct {
 	out   *stream.Onward
 	vec   uring.Vector
-	ahead *held.Queue // came, and belongs to no batch yet
+	ahead []piece // came, and belongs, but for so many, to no batch yet
+	began int
 	batch [batches]batch
 	free  []int
 
@@ -78,13 +80,29 @@ func (r *Receiver) PassOn(out *stream.Onward, _ *stream.Meter) error {
 	if err := r.ring.RegisterBuffers([][]byte{r.area.Bytes}); err != nil {
 		return &fault.Unsupported{Mode: r.mode, Op: "register the area to send from", Err: err, How: fault.Fix(err)}
 	}
-	o := &onward{out: out, ahead: new(held.Queue), sending: -1, submitted: true,
-		most: min(r.z.Buffers()/4, held.Max/2)}
+	most, err := r.mayKeep(r.z.Buffers(), r.z.RefillEntries())
+	if err != nil {
+		return err
+	}
+	o := &onward{out: out, ahead: make([]piece, 0, held.Max), sending: -1, submitted: true, most: most}
 	for i := range o.batch {
 		o.free = append(o.free, i)
 	}
 	r.onward = o
 	return nil
+}
+
+// mayKeep returns how many pieces may be out of the NIC's hands. Where the kernel cannot be told to
+// take them back, the refill ring has room for so many: else all wait for a NIC that takes nothing,
+// because nothing is asked for.
+func (r *Receiver) mayKeep(buffers, entries int) (most int, err error) {
+	most = min(buffers/4, held.Max/2)
+	if !r.flushes && entries < most {
+		return 0, &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("pass on what %d buffers bring, with a refill "+
+			"ring of %d entries", buffers, entries), Err: unix.EOPNOTSUPP,
+			How: fmt.Sprintf("give it %d entries (--refill-entries), or use Linux 6.19 or later", most)}
+	}
+	return most, nil
 }
 
 // passOn takes payload and passes it on until the sender ends the flow and all has left.
@@ -158,21 +176,32 @@ func (o *onward) send(r *Receiver) {
 
 // gather makes a batch of what has come; false: nothing has, or too many batches are out.
 func (o *onward) gather() bool {
-	if o.ahead.Count() == 0 || len(o.free) == 0 {
+	if len(o.ahead) == 0 || len(o.free) == 0 {
 		return false
 	}
 	o.sending = o.free[len(o.free)-1]
 	o.free = o.free[:len(o.free)-1]
 	b := &o.batch[o.sending]
 	*b = batch{}
-	for ; b.n < batchPieces && o.ahead.Count() > 0; b.n++ {
-		p := o.ahead.Oldest()
-		o.ahead.Pop()
-		b.pieces[b.n] = piece{p.ID, p.Len}
-		b.bytes += int(p.Len)
+	b.n = copy(b.pieces[:], o.ahead[o.began:])
+	for _, p := range b.pieces[:b.n] {
+		b.bytes += int(p.n)
+	}
+	if o.began += b.n; o.began == len(o.ahead) {
+		o.ahead, o.began = o.ahead[:0], 0
 	}
 	o.owed++
 	return true
+}
+
+// push adds a piece that came. Their number has no bound, as it has for bytes: short ones may be
+// many, and behind them in the completion queue is what lets older ones go.
+func (o *onward) push(p piece) {
+	if len(o.ahead) == cap(o.ahead) && o.began >= len(o.ahead)/2 {
+		o.ahead, o.began = o.ahead[:copy(o.ahead, o.ahead[o.began:])], 0
+	}
+	o.ahead = append(o.ahead, p)
+	o.pieces++
 }
 
 // enterOnward submits what is to be submitted, and sleeps if there is nothing to do.
@@ -213,7 +242,7 @@ func (b *batch) done() bool { return b.n > 0 && b.sent == b.bytes && !b.owed }
 func (r *Receiver) takeOnward(c *stream.Conn, m *stream.Meter) (bytes int, err error) {
 	o, looks := r.onward, r.opt.Touch != stream.TouchNone
 	d := r.ring.Drain()
-	for err == nil && !o.ahead.Full() && d.Next() {
+	for err == nil && d.Next() {
 		cqe := d.CQE()
 		switch {
 		case cqe.UserData == userEvent:
@@ -224,8 +253,7 @@ func (r *Receiver) takeOnward(c *stream.Conn, m *stream.Meter) (bytes int, err e
 			if looks {
 				err = r.view.Next(r.touch, int(r.z.Where(d.Extra())), int(cqe.Res), m)
 			}
-			o.ahead.Push(d.Extra()[0], uint32(cqe.Res))
-			o.pieces++
+			o.push(piece{d.Extra()[0], uint32(cqe.Res)})
 			o.got += int(cqe.Res)
 			bytes += int(cqe.Res)
 			r.stats.pieces++
@@ -248,7 +276,9 @@ func (r *Receiver) takeOnward(c *stream.Conn, m *stream.Meter) (bytes int, err e
 		_, copied := r.z.Copies()
 		r.proof.account(uint64(bytes), copied, m)
 	}
-	o.giveBack(r)
+	if o.giveBack(func(p piece) bool { return r.takesBack(p, m) }) {
+		r.z.Publish()
+	}
 	r.flushIfCopying(m)
 	return bytes, err
 }
@@ -283,31 +313,40 @@ func (o *onward) handle(cqe uring.CQE, m *stream.Meter) error {
 	return nil
 }
 
-// giveBack gives the pieces back that the kernel has let go of, as far as the refill ring takes
-// them.
-func (o *onward) giveBack(r *Receiver) {
+// giveBack gives the pieces back that the kernel has let go of, as long as it takes them.
+func (o *onward) giveBack(takes func(piece) bool) (any bool) {
 	if o.owed == 0 {
-		return
+		return false
 	}
-	any := false
 	for i := range o.batch {
 		b := &o.batch[i]
 		if !b.done() {
 			continue
 		}
-		for ; b.back < b.n && r.z.Refill(b.pieces[b.back].off, b.pieces[b.back].n); b.back++ {
+		for ; b.back < b.n && takes(b.pieces[b.back]); b.back++ {
 			o.pieces--
 			any = true
 		}
-		if b.back == b.n {
-			b.n = 0
-			o.free = append(o.free, i)
-			o.owed--
+		if b.back < b.n {
+			break
 		}
+		b.n = 0
+		o.free = append(o.free, i)
+		o.owed--
 	}
-	if any {
-		r.z.Publish()
+	return any
+}
+
+// takesBack puts a piece into the refill ring, which the kernel is told to empty when it is full:
+// the NIC does when it needs buffers, and gets none of payload while that waits for room. Once the
+// sender has ended the flow nothing has to go back.
+func (r *Receiver) takesBack(p piece, m *stream.Meter) bool {
+	if r.z.Refill(p.off, p.n) || r.ended {
+		return true
 	}
+	r.z.Publish()
+	r.flush(m)
+	return r.z.Refill(p.off, p.n)
 }
 
 // evidence adds what is known of what was passed on.

@@ -128,13 +128,21 @@ func (p *Placement) threadOf(q nic.Queue, cpu int) error {
 	return p.bind(n.PID, q.ID, cpu)
 }
 
-// bind binds thread pid, which polls a queue, to a CPU. The kernel tells its number as of the first PID
-// namespace: in another one none, or some other process, may have that.
+// bind binds thread pid, which polls a queue, to a CPU. The kernel tells its number as of the first
+// PID namespace: in another one none, or some other process, may have that.
 func (p *Placement) bind(pid, queue, cpu int) error {
+	if !pollsNAPI(pid) {
+		pid = 0
+	}
+	return p.pin(pid, queue, cpu)
+}
+
+// pin binds a thread whose number is known; 0: it is not.
+func (p *Placement) pin(pid, queue, cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
 	err := error(unix.ESRCH)
-	if pollsNAPI(pid) {
+	if pid != 0 {
 		err = unix.SchedSetaffinity(pid, &set)
 	}
 	if err != nil {

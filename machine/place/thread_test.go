@@ -89,7 +89,7 @@ func TestIntegrationThreads(t *testing.T) {
 	}
 }
 
-// A number that is some other process's here, as a thread's may be in a container, is not bound; nor
+// A number that is some other process here, as a thread may have in a container, is not bound; nor
 // is a thread of a kernel that has them for all queues alone.
 func TestThreadsOfOthers(t *testing.T) {
 	p := &Placement{Dev: "eth0"}

@@ -136,6 +136,9 @@ func pollFits(c *Cell, all []stream.Mode) error {
 		case m.Has(stream.AFXDP):
 			return c.refuse("poll", fmt.Errorf("%s takes its packets from rings of AF_XDP, by which nothing is polled "+
 				"yet: use threaded, or leave it out", m.Name))
+		case m.TakesQueue() && !m.Has(stream.UsesRing) && (c.ByPort() || c.NThreads(m.Role) < c.NFlows()):
+			return c.refuse("poll", fmt.Errorf("a thread of %s waits for all flows of its queue by ppoll, which polls "+
+				"no queue: give each flow a queue (queues), and leave steer: port out, or use threaded", m.Name))
 		case c.Poll == PollSuspend && m.Has(stream.UsesRing):
 			return c.refuse("poll", fmt.Errorf("%s waits in io_uring_enter, and interrupts are suspended by "+
 				"epoll_wait alone (fs/eventpoll.c: ep_suspend_napi_irqs): use busy, or a mode without a ring", m.Name))

@@ -33,7 +33,12 @@ type End struct {
 	opts stream.Options
 	// places are where the softirq of each interface was put; empty: they are left as found
 	places map[string]*place.Placement
-	polls  []*place.Placement // of each interface; none: who polls is left as found
+	polls  []polling // of each interface; none: who polls is left as found
+	// polling is how that ended
+	polling struct {
+		over        sync.Once
+		moved, left error // what somebody else had changed by then, and what could not be put back
+	}
 	// context has the queues of all flows that one rule for the port sends there; nil: each has a
 	// rule, or none
 	context      portRule
@@ -253,7 +258,7 @@ func (e *End) Close() error {
 	if e.back != nil {
 		err = e.back.Close()
 	}
-	err = errors.Join(err, e.undoPolls()) // before queues restart, which makes some drivers forget
+	err = errors.Join(err, e.endPolls()) // of an end that never ran
 	for _, w := range slices.Backward(e.workers) {
 		err = errors.Join(err, w.close())
 	}

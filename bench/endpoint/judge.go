@@ -84,7 +84,7 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 	e := &end.Evidence{Role: s.Role, Mode: s.Mode(), Path: r.end.path, Cell: &s.Cell,
 		MaxCopied: r.sch.MaxCopiedFrac, Start: r.sch.StartNs, From: r.sch.FromNs, To: r.sch.ToNs, Opened: r.startNs,
 		ReadFrom: res.FromNs, ReadTo: res.ToNs, Window: res.Window, Layout: r.layout(),
-		Unpolled: r.end.checkPolls(), TimedBPF: r.to.timed.Since(r.from.timed)}
+		Unpolled: r.end.polling.moved, TimedBPF: r.to.timed.Since(r.from.timed)}
 	if t := res.Turns; t != nil {
 		e.Turns = &end.Turns{Turns: t.Turns, Missed: t.Missed, Unsettled: t.Unsettled, LateCPU: t.LateCPU,
 			Crowded: t.Crowded, LeftOut: t.LeftOut, Paced: t.Paced}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/place"
@@ -56,7 +55,7 @@ func (e *End) placeOn(dev string) (err error) {
 	}
 	p, err := e.putShared(dev, want)
 	if err != nil {
-		if b := (*lease.Busy)(nil); errors.As(err, &b) {
+		if undeniable(err) {
 			return err
 		}
 		return e.noLayout(err)

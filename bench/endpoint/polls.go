@@ -16,6 +16,13 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 )
 
+// polling is how the NAPI instances of an interface were set.
+type polling interface {
+	Check() error
+	Undo() error
+	String() string
+}
+
 // setPolls sets the NAPI instances of the end's queues as the cell polls. It comes after the paths
 // are prepared: those that take queues over restart them, which may give these new instances.
 func (e *End) setPolls() (err error) {
@@ -41,6 +48,9 @@ func (e *End) setPollsOf(dev string, want nic.NAPISettings) error {
 		return &fault.Unsupported{Mode: e.spec.Mode(), Op: how + ": loopback has no queue that anybody could poll",
 			How: "name an interface (--dev), or use poll irq", Blocked: true}
 	}
+	if e.places[dev].ByThreads() {
+		return e.pollsByLayout(dev, want)
+	}
 	queues, err := e.queuesOf(dev)
 	if err != nil {
 		return err
@@ -51,12 +61,30 @@ func (e *End) setPollsOf(dev string, want nic.NAPISettings) error {
 	if err == nil {
 		e.polls = append(e.polls, p)
 	}
-	if b := (*lease.Busy)(nil); err == nil || errors.As(err, &b) {
+	if err == nil || undeniable(err) {
 		return err
 	}
 	blocked := errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EINVAL)
 	return &fault.Unsupported{Mode: e.spec.Mode(), Op: how + ": " + fault.Reason(err), How: fault.Fix(err),
 		Blocked: blocked}
+}
+
+// pollsByLayout accepts the threads by which the CPU layout has an interface polled that has no
+// interrupts, where they are what the cell wants.
+func (e *End) pollsByLayout(dev string, want nic.NAPISettings) error {
+	if want.Threaded == "on" {
+		return nil
+	}
+	return &fault.Unsupported{Mode: e.spec.Mode(), Op: "poll " + e.spec.Cell.Poll + ": " + dev +
+		" has no interrupts, so that the CPU layout has it polled by threads that rest",
+		How: "use poll threaded, or leave the CPU layout out", Blocked: true}
+}
+
+// undeniable reports whether an error is more than that something cannot be had on this host:
+// another process has the interface, or something of it was left changed.
+func undeniable(err error) bool {
+	b, l := (*lease.Busy)(nil), (*place.Left)(nil)
+	return errors.As(err, &b) || errors.As(err, &l)
 }
 
 // queuesOf lists the RX queues by which the end's flows will come; nil: any.
@@ -98,19 +126,16 @@ func (e *End) softirqCPU(dev string, queue int) (cpu int, ok bool) {
 	return cpus[queue%len(cpus)], true
 }
 
-// checkPolls finds what somebody else has changed since.
-func (e *End) checkPolls() (err error) {
-	for _, p := range e.polls {
-		err = cmp.Or(err, p.Check())
-	}
-	return err
-}
-
-// undoPolls takes back how NAPI was set.
-func (e *End) undoPolls() (err error) {
-	for _, p := range slices.Backward(e.polls) {
-		err = errors.Join(err, p.Undo())
-	}
-	e.polls = nil
-	return err
+// endPolls finds what somebody else has changed of how NAPI was set, and takes it back, once. It
+// comes before paths are freed: that restarts queues, whose instances may be new ones then.
+func (e *End) endPolls() error {
+	e.polling.over.Do(func() {
+		for _, p := range e.polls {
+			e.polling.moved = cmp.Or(e.polling.moved, p.Check())
+		}
+		for _, p := range slices.Backward(e.polls) {
+			e.polling.left = errors.Join(e.polling.left, p.Undo())
+		}
+	})
+	return e.polling.left
 }

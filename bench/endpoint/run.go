@@ -103,6 +103,7 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	defer func() {
+		_ = r.end.endPolls() // before queues restart; what is left of it Close tells
 		for _, w := range r.end.workers {
 			close(w.finish)
 		}

@@ -298,6 +298,18 @@ func (d *Device) SetNAPI(id uint32, s NAPISettings) error {
 	return nil
 }
 
+// setsEach reports whether the kernel sets of each instance what a file of sysfs sets of all. No
+// instance has the number 0: a kernel with napi-set finds none.
+func (d *Device) setsEach(file string) bool {
+	if file == "threaded" {
+		all, err := d.NAPIs()
+		return err == nil && slices.ContainsFunc(all, func(n NAPI) bool { return n.Threaded != "" })
+	}
+	_, err := d.ask(d.netdev, cmdNAPISet, netlink.Acknowledge,
+		func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIID, 0) })
+	return !errors.Is(err, unix.EOPNOTSUPP)
+}
+
 // putUint writes an attribute of type uint: 4 bytes where they do.
 func putUint(ae *netlink.AttributeEncoder, typ uint16, v uint64) {
 	if v>>32 == 0 {

@@ -12,9 +12,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
+	"golang.org/x/sys/unix"
 )
 
 // Setting finds a setting by name. Its texts are, as they read back:
@@ -237,8 +239,9 @@ func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 // number of each.
 var sysFiles = map[string]int{"napi_defer_hard_irqs": math.MaxInt32, "gro_flush_timeout": math.MaxInt32, "threaded": 1}
 
-// sysSetting makes a setting of all NAPI instances. Kernels that set one by one ([Device.SetNAPI])
-// set all of them by it, too.
+// sysSetting makes a setting of all NAPI instances. A kernel that sets them one by one
+// ([Device.SetNAPI]) overwrites by it what each had, which no lease of it would bring back: it is
+// refused there.
 func (d *Device) sysSetting(s *setting.Setting, file string) error {
 	most, ok := sysFiles[file]
 	if !ok {
@@ -247,6 +250,10 @@ func (d *Device) sysSetting(s *setting.Setting, file string) error {
 	}
 	s.Get = func() (string, error) { return d.SysFile(file) }
 	s.Set = func(v string) error {
+		if d.setsEach(file) {
+			return &fault.Error{Op: d.op("set %s of all NAPI instances: this kernel sets them one by one", file),
+				Err: unix.EINVAL, How: "use the setting napi QUEUE, of each queue, which puts back what each had"}
+		}
 		root, err := d.sysRoot()
 		if err != nil {
 			return err

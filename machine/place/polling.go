@@ -40,7 +40,7 @@ func Poll(dev string, how Polling) (*Placement, error) {
 	}
 	p := &Placement{Dev: dev, By: byNAPI, dev: d, lease: lease.New(lease.Options{})}
 	if err := p.poll(how); err != nil {
-		return nil, errors.Join(err, p.Undo())
+		return nil, p.undone(err)
 	}
 	return p, nil
 }
@@ -66,7 +66,11 @@ func (p *Placement) poll(how Polling) error {
 		return nil
 	}
 	for _, q := range queues {
-		if err := p.bindThread(q, how.CPU); err != nil {
+		n, err := p.dev.NAPIOf(q)
+		if err == nil {
+			err = p.bindThread(n, q, how.CPU)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -196,16 +200,16 @@ func tooOldFor(dev, lacks string) error {
 
 // bindThread binds the thread that polls a queue: to the CPU that is wanted, or else to that of the
 // queue's interrupt, where it is one. Without either the scheduler chooses.
-func (p *Placement) bindThread(queue int, at func(int) (int, bool)) error {
+// So it does where threads are not told one by one (before 6.17): they outlive what had them made.
+func (p *Placement) bindThread(n nic.NAPI, queue int, at func(int) (int, bool)) error {
+	if n.Threaded == "" {
+		return nil
+	}
 	cpu, ok := at(queue)
 	if !ok {
 		if cpu, ok = p.ofInterrupt(queue); !ok {
 			return nil
 		}
-	}
-	n, err := p.dev.NAPIOf(queue)
-	if err != nil {
-		return err
 	}
 	if err := p.bind(n.PID, queue, cpu); err != nil {
 		return err

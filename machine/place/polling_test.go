@@ -149,7 +149,41 @@ func TestIntegrationPollByThread(t *testing.T) {
 	}
 }
 
-// Where instances cannot be set one by one, the interface's files are, and put back.
+// What cannot be taken back after a failure is told as that.
+func TestIntegrationLeft(t *testing.T) {
+	onVeth(t, func(d *nic.Device) error {
+		if err := withNAPI(d); err != nil {
+			return err
+		}
+		p, err := Poll(d.Name, Polling{NAPI: nic.NAPISettings{DeferHardIRQs: 5}})
+		if err != nil {
+			return err
+		}
+		n, err := d.NAPIOf(0)
+		if err != nil {
+			return err
+		}
+		n.DeferHardIRQs = 7
+		if err := d.SetNAPI(n.ID, n.NAPISettings); err != nil {
+			return err
+		}
+		l := (*Left)(nil)
+		if err := p.undone(unix.EINVAL); !errors.As(err, &l) || !strings.HasPrefix(err.Error(), "invalid argument; and") ||
+			!strings.Contains(fault.Fix(err), "something else sets the NAPI") {
+			t.Errorf("%v; fix %q", err, fault.Fix(err))
+		}
+		if p, err = Poll(d.Name, Polling{NAPI: nic.NAPISettings{GROFlushTimeoutNs: 9}}); err != nil {
+			return err
+		}
+		if err := p.undone(unix.EINVAL); err != error(unix.EINVAL) {
+			t.Errorf("nothing is left: %v", err)
+		}
+		return nil
+	})
+}
+
+// Where instances cannot be set one by one, the interface's files are, and put back. Else these are
+// refused: they would overwrite what each instance had.
 func TestIntegrationPollBySysfs(t *testing.T) {
 	onVeth(t, func(d *nic.Device) error {
 		if err := withNAPI(d); err != nil {
@@ -157,6 +191,26 @@ func TestIntegrationPollBySysfs(t *testing.T) {
 		}
 		p := &Placement{Dev: d.Name, By: byNAPI, dev: d, lease: lease.New(lease.Options{})}
 		p.lease.Use(d)
+		n, err := d.NAPIOf(0)
+		if err != nil {
+			return err
+		}
+		n.DeferHardIRQs = 3
+		if err := d.SetNAPI(n.ID, n.NAPISettings); !errors.Is(err, unix.EOPNOTSUPP) {
+			for _, file := range []string{sysDefer, sysFlush, sysThreaded} {
+				if file == sysThreaded && n.Threaded == "" {
+					continue
+				}
+				err := p.lease.Apply(lease.Want{Dev: d.Name, Name: "sysfs " + file, Value: "1"})
+				if err == nil || !strings.Contains(fault.Fix(err), "napi QUEUE") {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+			if now, err := d.NAPIOf(0); err != nil || now.NAPISettings != n.NAPISettings {
+				t.Errorf("NAPI is %v (%v), was %v", now.NAPISettings, err, n.NAPISettings)
+			}
+			return p.lease.Restore()
+		}
 		if err := p.pollAll(nic.NAPISettings{DeferHardIRQs: 5, GROFlushTimeoutNs: 60000, Threaded: "on"}); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@
 package place
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -43,7 +44,7 @@ func Softirq(dev string, want Want) (*Placement, error) {
 	}
 	p := &Placement{Dev: dev, CPUs: cpus, Queues: want.Queues, dev: d, lease: lease.New(lease.Options{})}
 	if err := p.place(); err != nil {
-		return nil, errors.Join(err, p.Undo())
+		return nil, p.undone(err)
 	}
 	return p, nil
 }
@@ -218,6 +219,23 @@ func (p *Placement) Check() error {
 		err = p.checkThreads()
 	}
 	return err
+}
+
+// Left is a failure after which something could not be taken back, which is worse.
+type Left struct{ Why, Left error }
+
+func (e *Left) Error() string { return fault.Reason(e.Why) + "; and after that: " + e.Left.Error() }
+func (e *Left) Unwrap() error { return e.Left }
+
+// Fix advises what the user can do about it.
+func (e *Left) Fix() string { return cmp.Or(fault.Fix(e.Left), fault.Fix(e.Why)) }
+
+// undone takes back what was done before a failure.
+func (p *Placement) undone(why error) error {
+	if err := p.Undo(); err != nil {
+		return &Left{why, err}
+	}
+	return why
 }
 
 // Undo takes the changes back, the last one first. What somebody else has

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
@@ -18,6 +20,9 @@ import (
 
 // byThread is the way of [Threads].
 const byThread = "napi-thread"
+
+// ByThreads reports whether kernel threads poll the interface, as [Threads] has it.
+func (p *Placement) ByThreads() bool { return p != nil && p.By == byThread }
 
 // Threads makes kernel threads poll interface dev, bound to the CPUs that are wanted: for frames
 // that a program takes from the driver, which RPS never sees, of interfaces without interrupts. A
@@ -34,7 +39,7 @@ func Threads(dev string, want Want) (*Placement, error) {
 	}
 	p := &Placement{Dev: dev, CPUs: cpus, Queues: want.Queues, By: byThread, dev: d, lease: lease.New(lease.Options{})}
 	if err := p.thread(); err != nil {
-		return nil, errors.Join(err, p.Undo())
+		return nil, p.undone(err)
 	}
 	return p, nil
 }
@@ -123,9 +128,17 @@ func (p *Placement) threadOf(q nic.Queue, cpu int) error {
 	return p.bind(n.PID, q.ID, cpu)
 }
 
-// bind binds thread pid, which polls a queue, to a CPU. Without a number it is in none of this
-// process's namespaces.
+// bind binds thread pid, which polls a queue, to a CPU. The kernel tells its number as of the first
+// PID namespace: in another one none, or some other process, may have that.
 func (p *Placement) bind(pid, queue, cpu int) error {
+	if !pollsNAPI(pid) {
+		pid = 0
+	}
+	return p.pin(pid, queue, cpu)
+}
+
+// pin binds a thread whose number is known; 0: it is not.
+func (p *Placement) pin(pid, queue, cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
 	err := error(unix.ESRCH)
@@ -139,6 +152,13 @@ func (p *Placement) bind(pid, queue, cpu int) error {
 	}
 	p.threads = append(p.threads, threadOn{pid, cpu})
 	return nil
+}
+
+// pollsNAPI reports whether a process is a thread of NAPI, by its name (napi_kthread_create of
+// net/core/dev.c).
+func pollsNAPI(pid int) bool {
+	name, err := kernelfile.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return err == nil && strings.HasPrefix(string(name), "napi/")
 }
 
 // threadOn is a thread, and the CPU that it was bound to.

@@ -89,6 +89,18 @@ func TestIntegrationThreads(t *testing.T) {
 	}
 }
 
+// A number that is some other process here, as a thread may have in a container, is not bound; nor
+// is a thread of a kernel that has them for all queues alone.
+func TestThreadsOfOthers(t *testing.T) {
+	p := &Placement{Dev: "eth0"}
+	if err := p.bind(os.Getpid(), 3, 0); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("another process: %v", err)
+	}
+	if err := p.bindThread(nic.NAPI{PID: os.Getpid()}, 3, toCPU0); err != nil || p.threads != nil || p.words != nil {
+		t.Errorf("of all queues: %v, %v %q", err, p.threads, p.words)
+	}
+}
+
 // A kernel that does not tell how NAPI is polled is too old, and the error says which it takes.
 func TestKernelWithoutThreads(t *testing.T) {
 	p := &Placement{Dev: "veth0"}

@@ -41,8 +41,8 @@ func (h *Host) CheckWays() error {
 	return errors.Join(h.Back.check(h.DurationS), h.Then.check(h.DurationS))
 }
 
-// check refuses what no host sends in so many seconds; nil sends nothing. It is read at times of its
-// own, as a flow's CPU time is.
+// check refuses what no host sends in so many seconds; nil sends nothing. It is read at times of
+// its own, as a flow's CPU time is.
 func (w *Way) check(seconds *float64) error {
 	const op = "from the SUT to the TG"
 	if w == nil {

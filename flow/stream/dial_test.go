@@ -287,8 +287,7 @@ func TestFarewellThatDoesNotCome(t *testing.T) {
 
 // What keeps a NIC from being asked for its records is an error, and no answer.
 func TestDeviceIsNotAsked(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx := await.Ending(t, 50*time.Millisecond)
 	takes, err := stream.DeviceTakes(ctx, freeAddr(t), helloOf(stream.NewCookie()), sock.Options{}, records.TLS13)
 	if takes || !errors.Is(err, unix.ECONNREFUSED) {
 		t.Errorf("%v, %v", takes, err)

@@ -328,9 +328,11 @@ func (v *Visitors) goOn(i int, c *Conn, read VisitRead, m *Meter) error {
 		switch {
 		case err != nil:
 			return err
-		case errno == unix.EINTR:
+		case errno == unix.EINTR && flags != 0:
 			continue
-		case errno == unix.EAGAIN:
+		// A signal, as the runtime sends to a thread that is long in a call, ends a limited sleep
+		// before its limit: to sleep anew would be to sleep for ever.
+		case errno == unix.EAGAIN || errno == unix.EINTR:
 			v.alone = false // it may be anybody's, and while it is there none is waited for
 			return v.wait(i, m)
 		case errno == 0 && n > 0 && own:

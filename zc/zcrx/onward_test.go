@@ -6,11 +6,8 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/zc/held"
 )
-
-const _ = kind.Pure
 
 // newOnward has all batches free.
 func newOnward() *onward {

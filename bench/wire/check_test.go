@@ -67,10 +67,10 @@ func TestEndResultIsChecked(t *testing.T) {
 			r.Window.Bytes, r.Host.Bytes, r.Host.ThroughputGbps = 3e9, ptr(uint64(3e9)), ptr(24.0)
 		},
 		"other way, rate": func(r *EndResult) {
-			r.Host.Back = &results.Way{Bytes: 1e6, ThroughputGbps: 1e3}
+			r.Host.Back = &results.Way{Bytes: 1e6, ThroughputGbps: 1e7}
 		},
 		"other way, bytes": func(r *EndResult) {
-			r.Host.Then = &results.Way{Bytes: 1e15, ThroughputGbps: 1}
+			r.Host.Then = &results.Way{Bytes: 1e17, ThroughputGbps: 1}
 		},
 		"other way, copies": func(r *EndResult) {
 			r.Host.Then = &results.Way{CopiedBytes: ptr(uint64(1 << 33))}

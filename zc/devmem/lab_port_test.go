@@ -29,6 +29,7 @@ func TestLabBothTrips(t *testing.T) {
 
 // A connection for each request, by one rule for the port.
 func TestLabVisits(t *testing.T) {
+	long.Test(t) // zcrx's are in the short run
 	labtest.Need(t)
 	if !incapable(t) {
 		labtest.Visits(t, devmem.Mode)

@@ -24,7 +24,7 @@ func TestIntegrationThen(t *testing.T) {
 		{ID: "spliced flows", RX: "tcp", TX: "tcp", Then: plan.ThenSplice, Flows: 3},
 		{ID: "small", RX: "tcp", TX: "tcp", Then: plan.ThenForward, MessageBytes: 1000, SndBuf: 16 << 10},
 	} {
-		r.bounded(8 << 20)
+		r.bounded(8 << 20 << c.Flows) // of all flows: each is to have some
 		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
 		if rec.Verdict != results.OK {
 			t.Fatalf("%s: %s: %s; fix %s", c.ID, rec.Verdict, rec.Reason, rec.Fix)

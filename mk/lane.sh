@@ -93,7 +93,7 @@ pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest. Two are about each
 # percent of CPU time, of which an emulated CPU loses much while others have the machine.
-not_in_lab='^TestLabQEMU|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabKnee$'
+not_in_lab='^TestLabQEMU|^TestRedirectedOfVLAN$|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabKnee$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one

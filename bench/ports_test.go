@@ -221,9 +221,10 @@ func TestUnlike(t *testing.T) {
 		o Options
 		c plan.Cell
 	}{
-		"":                     {two, tcp(func(*plan.Cell) {})},
-		"udp has the packets":  {two, tcp(func(c *plan.Cell) { c.RX, c.TX = "udp", "udp" })},
-		"in turns":             {Options{SUTDev: "a", TGDev: "x", lanes: two.lanes, Turn: time.Second}, tcp(func(*plan.Cell) {})},
+		"":                    {two, tcp(func(*plan.Cell) {})},
+		"udp has the packets": {two, tcp(func(c *plan.Cell) { c.RX, c.TX = "udp", "udp" })},
+		"in turns": {Options{SUTDev: "a", TGDev: "x", lanes: two.lanes, Turn: time.Second},
+			tcp(func(*plan.Cell) {})},
 		"steer: port":          {two, tcp(func(c *plan.Cell) { c.Steer = "port" })},
 		"the other way":        {two, tcp(func(c *plan.Cell) { c.Both = new(true) })},
 		"what is passed on":    {two, tcp(func(c *plan.Cell) { c.Then = plan.ThenForward })},

@@ -9,8 +9,10 @@ set -euo pipefail
 # In the short run less of some: what zcrx and devmem have in common is tried with one.
 tests='^TestLabImitated'
 limit=20m
+ends=18m
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	limit=70m
+	ends=65m
 	tests+='|^TestLabChanges$|^TestLabFlows$|^TestLabGroup$'
 	tests+='|^TestLabKilled$|^TestLabFlowsKilled$|^TestLabFlowsWrongQueue$'
 fi
@@ -21,7 +23,7 @@ for nic; do
 		all+='|^TestLabKill$|^TestLabRunRestores$'
 	fi
 	packages=(./lab/softnictest ./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem ./bench/doctor)
-	mk/linked.sh "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" run="$all" timeout=80m -- "${packages[@]}" |
+	mk/linked.sh "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" run="$all" timeout=$ends -- "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
 done
 exit $status

@@ -241,7 +241,7 @@ timed_lab() {
 	expected "$tests"
 	# shellcheck disable=SC2046
 	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/linked.sh "$folder/bin/zcbench lab exec --timeout $limit --" \
-		timeout=80m run="$(named "$tests")" -- $(folders "$tests") || status=1
+		timeout=$ends run="$(named "$tests")" -- $(folders "$tests") || status=1
 }
 
 lab() {
@@ -278,7 +278,7 @@ lab() {
 
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.
 own_machine() {
-	mk/linked.sh "$folder/bin/zcbench lab exec --own-boot --timeout 20m $2 --" run="$1" timeout=40m -- "$3"
+	mk/linked.sh "$folder/bin/zcbench lab exec --own-boot --timeout 20m $2 --" run="$1" timeout=18m -- "$3"
 }
 
 # imitated says which drivers the soft NIC imitates on a kernel: one on the newest in the short
@@ -330,6 +330,10 @@ built() {
 limit=20m
 [ -z "$long" ] || limit=70m
 
+# Before that a program whose test hangs ends itself, and says where each goroutine waits.
+ends=18m
+[ -z "$long" ] || ends=65m
+
 kernel() {
 	local skip="$not_in_lab|$own_boot|$host_only|$timed" only=() packages=("${lab_packages[@]}")
 	if [ -n "$long" ]; then
@@ -350,7 +354,7 @@ kernel() {
 	built "$1" || return 0
 	# shellcheck disable=SC2046
 	"$folder/bin/zcbench" lab up --kernel "$1" -- \
-		mk/linked.sh "$folder/bin/zcbench lab exec --timeout $limit --" timeout=80m shuffle=on \
+		mk/linked.sh "$folder/bin/zcbench lab exec --timeout $limit --" timeout=$ends shuffle=on \
 		"${only[@]}" skip="$skip" -- $(shuf -e "${packages[@]}") || status=1
 }
 
@@ -365,8 +369,8 @@ nics() {
 		"$folder/bin/zcbench" lab up --kernel "$1" --nic "$nic" -- mk/real.sh "$nic" || status=1
 	done
 	local own="$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --"
-	[ "$long$1" = sid ] || mk/linked.sh "$own" run="$own_boot" timeout=80m -- ./lab/softnictest || status=1
-	[ -z "$long" ] || ZCBENCH_TEST_LONG='' mk/linked.sh "$own" run="$host_only" timeout=80m -- ./machine/lease || status=1
+	[ "$long$1" = sid ] || mk/linked.sh "$own" run="$own_boot" timeout=$ends -- ./lab/softnictest || status=1
+	[ -z "$long" ] || ZCBENCH_TEST_LONG='' mk/linked.sh "$own" run="$host_only" timeout=$ends -- ./machine/lease || status=1
 }
 
 case $1 in

@@ -10,15 +10,17 @@ tests='^TestLabQEMU(Settings|Interrupts)$'
 skip='^$'
 packages=(./machine/nic)
 limit=20m
+ends=18m
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	limit=70m
+	ends=65m
 	tests='^TestLabQEMU'
 	packages+=(./machine/place ./machine/lease ./packet/xdp ./packet/datagram)
 	[[ " ${ZCBENCH_LAB_KILLED-$1} " == *" $1 "* ]] || skip='^TestLab(QEMU)?Kill$'
 fi
 status=0
 as() {
-	mk/linked.sh "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" run="$tests" skip="$skip" timeout=80m -- "${packages[@]}" |
+	mk/linked.sh "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" run="$tests" skip="$skip" timeout=$ends -- "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"${nic#qemu:}"'"/' || status=1
 }
 nic=$1

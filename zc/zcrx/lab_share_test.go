@@ -152,6 +152,9 @@ func TestLabRingKilled(t *testing.T) {
 			all[i][n].Touch = stream.TouchNone
 		}
 	}
+	for n := range all[1] {
+		all[1][n].Bytes = 16 << 30 // more than it can have received when it is killed
+	}
 	all[0][0].Half = func() { labtest.KillProcesses(t, "zcbench-ring") }
 	errs := labtest.Rings(t, &stream.Rings{Processes: true}, all, func(ring int, x labtest.Transfer,
 		o labtest.Outcome) {

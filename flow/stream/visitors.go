@@ -21,7 +21,7 @@ import (
 //
 // A connection that does not begin with a pass is closed and counted.
 type Visitors struct {
-	Listener          int // does not block
+	Listener          int // does not block but in [Visitors.Serve]
 	port              int
 	ep                *sock.Epoll
 	cookie            Cookie
@@ -34,6 +34,7 @@ type Visitors struct {
 	room              int    // for connections at a time
 	single            bool   // the sender has one at a time
 	alone             bool   // so it is now: a read may wait for what it sends
+	sleeps            bool   // accept(2) does
 	options           sock.Options
 	witness           int  // a connection that is kept after its end, as evidence; -1: none
 	keep              bool // the next that ends is
@@ -98,7 +99,7 @@ func (v *Visitors) listen(c *Conn, o sock.Options) error {
 	if errno := sock.Bind(fd, &to); errno != 0 {
 		return remedy.Error(remedy.Bind, "bind to "+at.String(), errno, remedy.On{Local: at})
 	}
-	if v.alone { // which the connections inherit; a call on the port itself never sleeps
+	if v.alone { // which the connections inherit; see serveOne
 		if err := sock.Limit(fd, visitWait); err != nil {
 			return err
 		}
@@ -136,33 +137,76 @@ func (v *Visitors) Serve(c *Conn, read VisitRead, m *Meter) (err error) {
 		}
 	}
 	for {
-		n, errno := v.ep.Wait(visitWait)
-		m.Wait()
-		if errno != 0 {
-			return fmt.Errorf("epoll_pwait2 (Linux 5.11): %w", errno)
+		ended, err := false, c.Aborted()
+		switch {
+		case err != nil:
+		case v.alone:
+			ended, err = v.serveOne(c, read, m)
+		default:
+			ended, err = v.hear(visitWait, c, read, m)
 		}
-		if err := c.Aborted(); err != nil {
+		if err != nil {
 			return err
-		}
-		ended := false
-		for i := range n {
-			var err error
-			switch who, _ := v.ep.Event(i); who {
-			case flowEnd:
-				ended = true
-			case atDoor:
-				err = v.accept(c, read, m)
-			default:
-				err = v.goOn(who, c, read, m)
-			}
-			if err != nil {
-				return err
-			}
 		}
 		if ended {
 			return v.Ended(c)
 		}
 	}
+}
+
+// serveOne sleeps in accept(2) for the one connection that there can be: woken there, and not in
+// epoll_wait(2), it is one call and one wake-up in a chain of them less for each request. What else
+// there is, is heard when the sleep ends without one: by its limit, or by the runtime's signals.
+func (v *Visitors) serveOne(c *Conn, read VisitRead, m *Meter) (ended bool, err error) {
+	if err := v.doorSleeps(true); err != nil {
+		return false, err
+	}
+	fd, errno := sock.Accept(v.Listener)
+	m.Call()
+	m.Wait()
+	if errno == unix.EAGAIN || errno == unix.EINTR {
+		return v.hear(0, c, read, m)
+	}
+	return false, v.enter(fd, errno, c, read, m)
+}
+
+// doorSleeps has accept(2) wait for a connection, for as long as [sock.Limit] has it, or not.
+func (v *Visitors) doorSleeps(on bool) error {
+	if v.sleeps == on {
+		return nil
+	}
+	if err := unix.SetNonblock(v.Listener, !on); err != nil {
+		return fmt.Errorf("fcntl F_SETFL: %w", err)
+	}
+	v.sleeps = on
+	return nil
+}
+
+// hear waits for events, for at most limit, and works them off. ended: the sender has ended the
+// flow.
+func (v *Visitors) hear(limit time.Duration, c *Conn, read VisitRead, m *Meter) (ended bool, err error) {
+	if err := v.doorSleeps(false); err != nil {
+		return false, err
+	}
+	n, errno := v.ep.Wait(limit)
+	m.Wait()
+	if errno != 0 {
+		return false, fmt.Errorf("epoll_pwait2 (Linux 5.11): %w", errno)
+	}
+	for i := range n {
+		switch who, _ := v.ep.Event(i); who {
+		case flowEnd:
+			ended = true
+		case atDoor:
+			err = v.accept(c, read, m)
+		default:
+			err = v.goOn(who, c, read, m)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return ended, nil
 }
 
 // Ended looks how the sender ended the flow: its requests are answered then.
@@ -191,18 +235,23 @@ func (v *Visitors) accept(c *Conn, read VisitRead, m *Meter) error {
 	for range most {
 		fd, errno := sock.Accept(v.Listener)
 		m.Call()
-		i, err := v.Admit(fd, errno, c)
-		if err != nil || errno == unix.EAGAIN {
-			return err
+		if errno == unix.EAGAIN {
+			return nil
 		}
-		if i < 0 {
-			continue
-		}
-		if err := v.goOn(i, c, read, m); err != nil {
+		if err := v.enter(fd, errno, c, read, m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// enter takes a connection, if there is one, and what it has sent.
+func (v *Visitors) enter(fd int, errno unix.Errno, c *Conn, read VisitRead, m *Meter) error {
+	i, err := v.Admit(fd, errno, c)
+	if err != nil || i < 0 {
+		return err
+	}
+	return v.goOn(i, c, read, m)
 }
 
 // Admit makes a connection that was taken, if it was, one of the flow's; -1: it was none.

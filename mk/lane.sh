@@ -65,9 +65,10 @@ ktls='--load veth --load ctr --load gcm --load tls' # tls asks for gcm(aes), gcm
 netem='^TestNetemInLab$'
 pktgen='^TestPktgenInLab$'
 
-# This is of windows, and of how much memory they need: with clocks that count instructions nothing
-# that runs beside the lab is in them.
+# These are of windows and turns: with clocks that count instructions nothing that runs beside the
+# lab is in them.
 knee='^TestLabKnee$'
+tune='^TestLabTune$'
 
 # virtio_net has zero copy for AF_XDP where it maps memory itself.
 behind_iommu='--nic qemu:virtio --qemu=-global --qemu=virtio-net-pci.iommu_platform=on --qemu=-global --qemu=virtio-net-pci.disable-legacy=on'
@@ -93,7 +94,7 @@ pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest. Two are about each
 # percent of CPU time, of which an emulated CPU loses much while others have the machine.
-not_in_lab='^TestLabQEMU|^TestRedirectedOfVLAN$|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabKnee$'
+not_in_lab='^TestLabQEMU|^TestRedirectedOfVLAN$|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabKnee$|^TestLabTune$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -270,6 +271,7 @@ lab() {
 	done
 	own_machine "$knee" "--count-time --kernel $(as sid)" ./zc/zcrx || status=1
 	own_machine "$knee" "--count-time --kernel $(as trixie-backports)" ./zc/devmem || status=1
+	own_machine "$tune" "--count-time --kernel $(as trixie-backports)" ./zc/zcrx || status=1
 	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1
 	own_machine '^TestLabXDPGeneric$' '' ./packet/xdp || status=1
 	own_machine '^TestLabQEMUXDP$' "$behind_iommu" ./packet/xdp || status=1

@@ -132,7 +132,7 @@ func TestByPower(t *testing.T) {
 	}}
 	s, _ := searchOf(t, "roi_power", sizes, 5*time.Minute)
 	w.play(t, s, 10_000, nil)
-	all, spec := frozenOf(t, s)
+	all, _, spec := frozenOf(t, s)
 	if len(all) != 1 || strings.Join(all[0].words(all[0].arm), " ") != "message=1Mi read=64Ki" {
 		t.Fatalf("%+v", all)
 	}

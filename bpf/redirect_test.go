@@ -126,10 +126,10 @@ func redirectInto(t *testing.T, dev string, ct *veth.Netns, at netip.AddrPort) e
 	if err := c.AddVeth(rtnl.VethEnd{Name: "p0", MTU: 1500}, rtnl.VethEnd{Name: "p1", MTU: 1500}, ct.Fd()); err != nil {
 		return err
 	}
-	if err := ct.Do(func() error { return upNamed("p1") }); err != nil {
+	if err := ct.Do(func() error { return vethtest.Up("p1") }); err != nil {
 		return err
 	}
-	if err := upNamed("p0"); err != nil {
+	if err := vethtest.Up("p0"); err != nil {
 		return err
 	}
 	nic, err := c.Named(dev)
@@ -147,19 +147,6 @@ func redirectInto(t *testing.T, dev string, ct *veth.Netns, at netip.AddrPort) e
 	r := &Redirection{s}
 	t.Cleanup(func() { r.Close() })
 	return r.attach("to_container", r.toContainer(nic.Index))
-}
-
-func upNamed(name string) error {
-	c, err := rtnl.Dial()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	l, err := c.Named(name)
-	if err != nil {
-		return err
-	}
-	return c.SetUp(l.Index, true)
 }
 
 // capture returns what waits for the next frame of ours that comes by an interface, and tells the

@@ -244,7 +244,8 @@ func TestUnlike(t *testing.T) {
 
 // The receiver's and the sender's specs say by which interface and to which address each flow goes.
 func TestSpecsOfPorts(t *testing.T) {
-	o := Options{Addr: "10.0.0.1", SUTDev: "a", TGDev: "x", lanes: []lane{{addr: "10.0.1.1", devs: [2]string{"b", "x"}}}}
+	o := Options{Addr: "10.0.0.1", SUTDev: "a", TGDev: "x",
+		lanes: []lane{{addr: "10.0.1.1", devs: [2]string{"b", "x"}}}}
 	c := plan.Cell{RX: "tcp", TX: "tcp", Flows: 3, MTU: 9000}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		s := o.end(c, role, "10.0.0.1:77")

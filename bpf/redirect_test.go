@@ -70,8 +70,8 @@ func TestRedirected(t *testing.T) {
 				want = redirect
 			}
 			if got, _, err := p.Test(packetTo(to, x.protocol, x.options)); err != nil || got != want {
-				t.Errorf("%v: protocol %d to %v, %d bytes of options: %d, %v, want %d", at, x.protocol, to, x.options, got,
-					err, want)
+				t.Errorf("%v: protocol %d to %v, %d bytes of options: %d, %v, want %d", at, x.protocol, to, x.options,
+					got, err, want)
 			}
 		}
 	}

@@ -100,7 +100,8 @@ func TestConfirmsWithFlags(t *testing.T) {
 	}
 	spec, err := s.parse("best.yaml", text, cells)
 	if err != nil || !spec.SharedWithSSH || spec.Seed == 9 ||
-		!strings.Contains(text, "\n# these settings were chosen. zcbench matrix best.yaml --power 'a seed: 9' repeats") {
+		!strings.Contains(text,
+			"\n# these settings were chosen. zcbench matrix best.yaml --power 'a seed: 9' repeats") {
 		t.Errorf("%v, %+v\n%s", err, spec, text)
 	}
 }

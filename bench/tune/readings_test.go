@@ -42,8 +42,8 @@ func TestChargedItsOwn(t *testing.T) {
 		for _, e := range s.entries {
 			own := w.took[e.Name]
 			if left, want := e.seconds-e.race.Spent(), budget-own-lost/2; own < 10 || math.Abs(left-want) > 1e-6 {
-				t.Errorf("%s: %s has %.3f s left of %.3f s, took %.3f s, and all lost %.3f s", name, e.Name, left, budget,
-					own, lost)
+				t.Errorf("%s: %s has %.3f s left of %.3f s, took %.3f s, and all lost %.3f s", name, e.Name, left,
+					budget, own, lost)
 			}
 		}
 	}

@@ -255,7 +255,8 @@ func TestCountRests(t *testing.T) {
 		"2\nwarmup: false\nrest: 1s\n")
 	var b strings.Builder
 	preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }}.time(&b)
-	if want := "and before the first; 2 more times before a run whose settings differ from the previous run's"; !strings.Contains(b.String(), want) {
+	const want = "and before the first; 2 more times before a run whose settings differ from the previous run's"
+	if !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
 	}
 }

@@ -30,7 +30,8 @@ func TestContainerOf(t *testing.T) {
 		Name: "netkit 3 nk0 /run/netns/ct", Value: "present"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, err := containerOf(spec("netns:ct", "nk0", cell("netns:nic/eth0:3", 0))); err != nil || c.agentHost() != "netns:nic" {
+	c, err = containerOf(spec("netns:ct", "nk0", cell("netns:nic/eth0:3", 0)))
+	if err != nil || c.agentHost() != "netns:nic" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if c, err := containerOf(spec("ssh:a", "", cell("", 0))); c != nil || err != nil {
@@ -66,7 +67,8 @@ func TestContainerSettings(t *testing.T) {
 		t.Errorf("TG: %+v", tg)
 	}
 	rx, tx := o.end(cell, stream.RX, "10.0.0.1:0"), o.end(cell, stream.TX, "10.0.0.1:1")
-	if rx.Inside == nil || rx.Inside.Netns != c.netns || rx.Cell.Queue == nil || *rx.Cell.Queue != 3 || tx.Inside != nil {
+	if rx.Inside == nil || rx.Inside.Netns != c.netns || rx.Cell.Queue == nil || *rx.Cell.Queue != 3 ||
+		tx.Inside != nil {
 		t.Errorf("%+v, %+v", rx.Inside, tx.Inside)
 	}
 }

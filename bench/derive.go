@@ -45,7 +45,7 @@ func Report(ctx context.Context, dir string) (*report.Summary, error) {
 	return ReportWith(ctx, dir, report.Exponents{})
 }
 
-// ReportWith is the same with other exponents in the charts of returns.
+// ReportWith does the same with other exponents in the charts of returns.
 func ReportWith(ctx context.Context, dir string, e report.Exponents) (*report.Summary, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {

@@ -155,7 +155,8 @@ func TestIntegrationDryRun(t *testing.T) {
 	}
 	// 12 runs with two ramps of 5 s, of them 8 that count with a rest of 15 s, one rest before,
 	// and 6 before runs that have other settings than the one before them.
-	if want := "12 runs, about 5m48s\nin it, to measure idle power and what the CPUs do at rest, 15s of rest"; !strings.Contains(b.String(), want) {
+	const want = "12 runs, about 5m48s\nin it, to measure idle power and what the CPUs do at rest, 15s of rest"
+	if !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
 	}
 }

@@ -41,10 +41,11 @@ func secondLink(t *testing.T, p *veth.Pair) {
 		return c.AddVeth(rtnl.VethEnd{Name: "zcsut2", MTU: veth.DefaultMTU}, rtnl.VethEnd{Name: "zctg2",
 			MTU: veth.DefaultMTU}, p.TG.Netns.Fd())
 	})
-	for _, x := range []struct {
+	ends := []struct {
 		e         veth.End
 		dev, addr string
-	}{{p.SUT, "zcsut2", "10.78.0.1/24"}, {p.TG, "zctg2", "10.78.0.2/24"}} {
+	}{{p.SUT, "zcsut2", "10.78.0.1/24"}, {p.TG, "zctg2", "10.78.0.2/24"}}
+	for _, x := range ends {
 		do(x.e, func(c *rtnl.Conn) error {
 			l, err := c.Named(x.dev)
 			if err != nil {
@@ -53,10 +54,7 @@ func secondLink(t *testing.T, p *veth.Pair) {
 			return errors.Join(c.AddAddr(l.Index, netip.MustParsePrefix(x.addr), 0), c.SetUp(l.Index, true))
 		})
 	}
-	for _, x := range []struct {
-		e   veth.End
-		dev string
-	}{{p.SUT, "zcsut2"}, {p.TG, "zctg2"}} {
+	for _, x := range ends { // when both are up
 		await.Until(t, x.dev+" up", func() (up bool) {
 			do(x.e, func(c *rtnl.Conn) error {
 				l, err := c.Named(x.dev)
@@ -246,7 +244,8 @@ func TestUnlike(t *testing.T) {
 
 // The receiver's and the sender's specs say by which interface and to which address each flow goes.
 func TestSpecsOfPorts(t *testing.T) {
-	o := Options{Addr: "10.0.0.1", SUTDev: "a", TGDev: "x", lanes: []lane{{addr: "10.0.1.1", devs: [2]string{"b", "x"}}}}
+	o := Options{Addr: "10.0.0.1", SUTDev: "a", TGDev: "x",
+		lanes: []lane{{addr: "10.0.1.1", devs: [2]string{"b", "x"}}}}
 	c := plan.Cell{RX: "tcp", TX: "tcp", Flows: 3, MTU: 9000}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		s := o.end(c, role, "10.0.0.1:77")

@@ -64,7 +64,7 @@ var proofCases = func() []ProofCase {
 	}
 }()
 
-// ModeProofs are cases for any two hosts: each way to receive TCP whose payload an application
+// ModeProofs lists cases for any two hosts: each way to receive TCP whose payload an application
 // gets, and of each that takes a queue of the NIC the control, whose flow comes by another one.
 func ModeProofs() (out []ProofCase) {
 	var controls []ProofCase

@@ -5,18 +5,13 @@ package bench
 import (
 	"context"
 	"errors"
-	"math"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
@@ -26,92 +21,7 @@ import (
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/stat"
 )
-
-// Nobody's turn overlaps another's, from the reading before it to that after it; each has as many;
-// and the order goes there and back.
-func TestTimetable(t *testing.T) {
-	for _, n := range []int{1, 2, 5} {
-		o := Options{Turn: 60 * time.Millisecond, RampUp: 100 * time.Millisecond}
-		x := o.timetable(n, time.Second, turnDrains, time.Millisecond)
-		if x.turns != 18 || x.on != 64*time.Millisecond || x.lead != 3*time.Millisecond {
-			t.Errorf("%d cells: %d turns of %v, read %v before", n, x.turns, x.on, x.lead)
-		}
-		type turn struct {
-			at  time.Duration
-			who int
-		}
-		var all []turn
-		for i, own := range x.at {
-			if len(own) != 20 {
-				t.Errorf("%d cells: %d has %d turns", n, i, len(own))
-			}
-			for _, at := range own {
-				all = append(all, turn{at, i})
-			}
-			if err := x.of(i, 1).Check(); err != nil {
-				t.Error(err)
-			}
-		}
-		slices.SortFunc(all, func(a, b turn) int { return int(a.at - b.at) })
-		inWindow := 0
-		for i, a := range all {
-			if i > 0 && a.at-x.lead < all[i-1].at+x.on+x.drain+turnReads {
-				t.Errorf("%d cells: the turn at %v begins in that of %v", n, a.at, all[i-1].at)
-			}
-			if round := i / (2 * n); a.who != matrix.ThereAndBack(n, round-min(round, 1))[i%(2*n)] {
-				t.Errorf("%d cells: turn %d is of %d", n, i, a.who)
-			}
-			if end := a.at + x.on + x.drain; a.at-x.lead >= x.from && end <= x.to {
-				inWindow++
-			} else if a.at >= x.from || end > x.from {
-				t.Errorf("%d cells: a turn at %v, the window from %v to %v", n, a.at, x.from, x.to)
-			}
-		}
-		if inWindow != n*x.turns {
-			t.Errorf("%d cells: %d turns in the window", n, inWindow)
-		}
-	}
-}
-
-// Where clocks part, each turn of a long start has room for it.
-func TestTimetableApart(t *testing.T) {
-	o := Options{Turn: 60 * time.Millisecond, RampUp: 100 * time.Millisecond}
-	x := o.timetable(8, 10*time.Second, turnDrains, time.Millisecond)
-	y := o.apart(&x, 10*time.Second, time.Millisecond)
-	room, parted := y.lead-turnReads-time.Millisecond, host.ClocksPart(y.length())
-	if room < parted*99/100 || room > parted || parted < 8*time.Millisecond || y.turns != x.turns ||
-		y.drain != x.drain {
-		t.Errorf("%v of room in each turn, clocks part by %v", room, parted)
-	}
-}
-
-// A cell with turns of a length of its own has eight of them at least; one that is made alone has
-// the window of such runs, and a ramp of its own. A warm-up is as long as any.
-func TestOfTurns(t *testing.T) {
-	o := Options{Turn: 60 * time.Millisecond, Duration: 2 * time.Second, RampUp: 240 * time.Millisecond,
-		Alone: 5 * time.Second, WarmupDuration: time.Second}
-	for _, x := range []struct {
-		turn                   string
-		length, window, rampUp time.Duration
-	}{
-		{"", 60 * time.Millisecond, 2 * time.Second, 240 * time.Millisecond},
-		{"240ms", 240 * time.Millisecond, 2 * time.Second, 240 * time.Millisecond},
-		{"1s", time.Second, 8 * time.Second, 240 * time.Millisecond},
-		{plan.NoTurns, 60 * time.Millisecond, 5 * time.Second, aloneRamp},
-	} {
-		c := plan.Cell{RX: "tcp", TX: "tcp", Turn: x.turn}
-		got := o.ofTurns(&c)
-		if got = got.ofTurns(&c); got.Turn != x.length || got.window(matrix.Run{Cell: c}) != x.window ||
-			got.RampUp != x.rampUp || got.window(matrix.Run{Cell: c, Warmup: true}) != time.Second {
-			t.Errorf("%q: turns of %v, a window of %v behind %v", x.turn, got.Turn, got.Duration, got.RampUp)
-		}
-		if blocks := (Options{Duration: time.Second, Alone: time.Minute}).ofTurns(&c); blocks.Duration != time.Second {
-			t.Errorf("%q in blocks: a window of %v", x.turn, blocks.Duration)
-		}
-	}
-}
 
 // What a share is of is found in a start of those that take turns, and in three runs of those that
 // are made alone.
@@ -365,216 +275,11 @@ func linkWatch(t *testing.T, end veth.End) func() int {
 	return func() int { close(stop); return <-done }
 }
 
-// Two equal cells in turns, start by start: how far the ratios of their rates and CPU times are
-// from 1. ZCBENCH_STARTS says how many of 1 s; shorter ones are of make test. CPU time is exact
-// where root asks.
-func TestIntegrationTurnsOfEqual(t *testing.T) {
-	kind.Timed(t)
-	r := newRig(t)
-	a, b := fast("tcp", "read"), fast("tcp", "read")
-	a.ID, b.ID = "a", "b"
-	runs := r.inTurns(a, b)
-	starts, _ := strconv.Atoi(os.Getenv("ZCBENCH_STARTS"))
-	if starts > 0 {
-		r.Runner.Opt.Duration = time.Second
-	}
-	var rates, costs []float64
-	for n := range max(starts, 6) {
-		if n%2 == 1 {
-			slices.Reverse(runs)
-		}
-		by := map[string]*results.Record{}
-		recs := r.Runner.RunTogether(t.Context(), runs)
-		for i := range recs {
-			if recs[i].Verdict != results.OK {
-				t.Logf("start %d, %s: %s", n, recs[i].Verdict, recs[i].Reason)
-			}
-			by[recs[i].Cell.ID] = &recs[i]
-		}
-		x, y := &by["a"].SUT, &by["b"].SUT
-		for _, h := range []*results.Host{x, y, &by["a"].TG, &by["b"].TG} {
-			i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "cpu_busy_cores" })
-			if i >= 0 && h.Metrics[i].Source != measure.ByTasks {
-				t.Errorf("start %d: CPU time is of %s", n, h.Metrics[i].Source)
-			}
-		}
-		if by["a"].Verdict != results.OK || by["b"].Verdict != results.OK {
-			continue
-		}
-		rates = append(rates, math.Log(*y.ThroughputGbps / *x.ThroughputGbps))
-		if u, v := x.NsPerKB(), y.NsPerKB(); u != nil && v != nil {
-			costs = append(costs, math.Log(*v / *u))
-		}
-	}
-	for name, logs := range map[string][]float64{"rate": rates, "CPU time": costs} {
-		if len(logs) < 2 {
-			t.Logf("%s: only %d starts tell", name, len(logs))
-			continue
-		}
-		if starts > 0 {
-			t.Logf("%s: intervals of 6 of these starts cover 1 in %.1f %% of draws", name, 100*covered(logs, 6))
-		}
-		mean, sd := meanSD(logs)
-		t.Logf("%s, %d starts of two equal cells: geometric mean %.4f, spread of a start %.2f %%", name, len(logs),
-			math.Exp(mean), 100*sd)
-		if limit := 5*sd/math.Sqrt(float64(len(logs))) + .02; math.Abs(mean) > limit {
-			t.Errorf("%s: equal cells differ by %.1f %%, more than their spread explains", name, 100*mean)
-		}
-	}
-}
-
-// covered draws so many logarithms of ratios again and again, and returns how often the interval of
-// their mean contains 0.
-func covered(logs []float64, n int) float64 {
-	const draws = 2000
-	r, covers := rand.New(rand.NewPCG(1, 1)), 0
-	for range draws {
-		r.Shuffle(len(logs), func(i, j int) { logs[i], logs[j] = logs[j], logs[i] })
-		if _, lo, hi, ok := stat.MeanInterval(logs[:min(n, len(logs))], 1); ok && lo <= 0 && hi >= 0 {
-			covers++
-		}
-	}
-	return float64(covers) / draws
-}
-
-func meanSD(all []float64) (mean, sd float64) {
-	for _, v := range all {
-		mean += v / float64(len(all))
-	}
-	for _, v := range all {
-		sd += (v - mean) * (v - mean) / float64(len(all)-1)
-	}
-	return mean, math.Sqrt(sd)
-}
-
 // sameTurns compares turns, whose window is as long as they take.
 func sameTurns(got, want results.Turns) bool {
 	ok := got.WindowNs >= int64(want.Turns)*want.TurnNs
 	got.WindowNs = 0
 	return ok && got == want
-}
-
-// Cells at capacity and cells at a share of it take turns with each other: a start without a pace
-// comes first, as the warm-up, and those with a share then have it of what the slowest had there.
-// In their turns they are within 2 % of it, and every byte is accounted for. What slows the whole
-// machine down after the calibration, such as its neighbours, may leave a cell no room for its
-// share: then it says that it missed its pace, and the cells at capacity beside it show why.
-func TestIntegrationPaceInTurns(t *testing.T) {
-	kind.Timed(t)
-	held, missed := paceInTurns(t)
-	for try := 1; try < 3 && held == 0 && missed > 0 && !t.Failed(); try++ {
-		held, missed = paceInTurns(t)
-	}
-	if held == 0 {
-		t.Errorf("something else disturbed each start, or slowed it down: %d runs missed their pace", missed)
-	}
-}
-
-// paceInTurns makes the calibration and two starts, and returns how many runs held their pace, and
-// how many missed it because the machine was slower than in the calibration.
-func paceInTurns(t *testing.T) (held, missed int) {
-	t.Helper()
-	r := newRig(t)
-	s := sharesSpec(t, "name: x\norder: turns\nturn: 20ms\nduration: 1s\nramp_up: 40ms\nrepetitions: 2\n"+
-		"factors: {rx: [tcp, uring], tx: tcp, pace: [none, 50%], message: 1M, touch: none}\n")
-	r.Runner.Opt.Turn, r.Runner.Opt.RampUp, r.Runner.Opt.Duration = s.TurnLength(), s.RampUp, s.Duration
-	r.Session.Again, r.Session.Gates = &again{}, s.Gates
-	runs := calibratedFirst(calibration(s, anyCell), s.Runs())
-	if len(runs) != 2+2*4 || len(matrix.Start(runs)) != 2 {
-		t.Fatalf("%d runs, %d of them calibrate", len(runs), len(matrix.Start(runs)))
-	}
-	recs, err := r.Play(t.Context(), runs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	of := results.Calibrate(recs)
-	if of == nil {
-		t.Fatalf("no calibrating start was left alone: %s", recs[0].Reason)
-	}
-	least := map[int64]float64{} // of each start: the rate of its slowest cell at capacity, Gbit/s
-	for i := range recs {
-		if rec := &recs[i]; rec.Cell.PacePercent == 0 {
-			had, told := least[rec.StartUTCNs]
-			if g := gbpsOf(rec); !told || g < had {
-				least[rec.StartUTCNs] = g
-			}
-		}
-	}
-	share := of.Share(50)
-	for _, rec := range recs {
-		t.Logf("%s, start %d: %.4g of %.4g Gbit/s, %s %s", rec.Cell.ID, rec.Rep, gbpsOf(&rec),
-			float64(rec.Cell.PaceBitsPS)/1e9, rec.Verdict, rec.Reason)
-		if rec.Verdict != results.OK {
-			if rec.Verdict != results.Invalid || !rec.Spoilt() {
-				t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
-			}
-			continue
-		}
-		if *rec.SUT.TotalBytes != *rec.TG.TotalBytes || *rec.SUT.Bytes == 0 || *rec.SUT.Bytes > *rec.SUT.TotalBytes {
-			t.Errorf("%s: %d bytes sent, %d received, %d of them in the window", rec.Cell.ID, *rec.TG.TotalBytes,
-				*rec.SUT.TotalBytes, *rec.SUT.Bytes)
-		}
-		want := results.Turns{TurnNs: 20e6, Turns: 50, Cells: 4}
-		if rec.Calibrates() {
-			want.Cells = 2
-		}
-		if rec.Turns == nil || !sameTurns(*rec.Turns, want) {
-			t.Errorf("%s: %+v, want %+v", rec.Cell.ID, rec.Turns, want)
-		}
-		paced := rec.Cell.PacePercent != 0
-		if (rec.SUT.Delivery != nil) != paced || slices.Contains(rec.Flags, results.FlagOffPace) != rec.OffPace() {
-			t.Errorf("%s: delivery %+v, flags %v", rec.Cell.ID, rec.SUT.Delivery, rec.Flags)
-		}
-		switch {
-		case !paced:
-		case heldPace(t, &rec, share, least[rec.StartUTCNs]):
-			held++
-		default:
-			missed++
-		}
-	}
-	return held, missed
-}
-
-// heldPace reports whether a run kept to its pace, of which a cell at capacity beside it had so
-// many Gbit/s. It is to, where that was well above it.
-func heldPace(t *testing.T, rec *results.Record, pace int, beside float64) bool {
-	t.Helper()
-	const (
-		within = .02
-		room   = 1.6 // of the pace: of the calibration it is 2
-	)
-	d, off := rec.SUT.Delivery, *rec.PaceError()
-	t.Logf("%+.2f %% from its pace of %.4g Gbit/s, beside %.4g at capacity; p99 of delivery %.0f us of %d", 100*off,
-		float64(rec.Cell.PaceBitsPS)/1e9, beside, *d.P99Us, d.Count)
-	if rec.Cell.PaceBitsPS != pace {
-		t.Errorf("%s: its pace is %d, want %d", rec.Cell.ID, rec.Cell.PaceBitsPS, pace)
-	}
-	if off < -within && beside < room*float64(pace)/1e9 {
-		if said := strings.Join(rec.Warnings, "; "); !strings.Contains(said, "missed its pace") {
-			t.Errorf("%s: nothing says that it missed its pace: %q", rec.Cell.ID, said)
-		}
-		return false
-	}
-	// What was due in turns that are left out is sent in those that count.
-	left := rec.SUT.Value("turns_left_out")
-	if off < -within || off > within+left/(float64(rec.Turns.Turns)-left) {
-		t.Errorf("%s: %g Gbit/s at a pace of %d, and %.4g at capacity beside it; %.0f turns are left out", rec.Cell.ID,
-			*rec.SUT.ThroughputGbps, pace, beside, left)
-	}
-	// Of a piece in 500 us of the turns, and its time is of the turns alone.
-	if d.Count < 1500 || d.Count > 3500 || *d.P50Us > 5e3 {
-		t.Errorf("%s: %d pieces were timed, half of them within %g us", rec.Cell.ID, d.Count, *d.P50Us)
-	}
-	return true
-}
-
-// gbpsOf is the rate of a run; 0: there is none.
-func gbpsOf(r *results.Record) float64 {
-	if g := r.SUT.ThroughputGbps; g != nil {
-		return *g
-	}
-	return 0
 }
 
 // Records of a start whose receive buffers differ much say so; what holds a pace has no part in it.
@@ -594,29 +299,5 @@ func TestWarnBuffers(t *testing.T) {
 		if (got == "") != (say == "") || !strings.Contains(got, say) {
 			t.Errorf("%s: %q", recs[i].Cell.ID, got)
 		}
-	}
-}
-
-// Reading the probes lengthens the pauses at both sides of each turn, and a start that gets too
-// long by it is refused.
-func TestTimetableOfProbes(t *testing.T) {
-	o := Options{Turn: 60 * time.Millisecond, Duration: 30 * time.Second}
-	bare := o.timetable(4, o.Duration, turnDrains, 0)
-	o.reads = 3 * time.Millisecond
-	x := o.timetable(4, o.Duration, turnDrains, 0)
-	n := 0
-	for _, at := range x.at {
-		n += len(at)
-	}
-	if got, want := x.length()-bare.length(), 2*o.reads*time.Duration(n); got != want || x.lead != bare.lead+o.reads {
-		t.Errorf("%v longer, want %v; %v before a turn, %v without probes", got, want, x.lead, bare.lead)
-	}
-	if err := o.readsFit(&x); err != nil {
-		t.Error(err)
-	}
-	o.reads = 200 * time.Millisecond
-	x = o.timetable(4, o.Duration, turnDrains, 0)
-	if err := o.readsFit(&x); err == nil || !strings.Contains(err.Error(), "200ms at each edge") {
-		t.Errorf("a start of %v: %v", x.length(), err)
 	}
 }

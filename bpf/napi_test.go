@@ -19,19 +19,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// polledPair is two hosts of which the receiver's interface has a queue to poll, and what tells who
+// does.
+func polledPair(t testing.TB) (*veth.Pair, *bpf.Tasks) {
+	t.Helper()
+	p := newPair(t)
+	if !inLab() {
+		vethtest.GRO(t, p.SUT, true)
+		vethtest.NoTSO(t, p.TG)
+	}
+	return p, openTasks(t, bpf.TasksOptions{Ifindexes: []int{indexOf(t, p.SUT)},
+		Netns: uint32(in(t, p.SUT.Netns, bpf.NetnsInode)), OthersForeign: true})
+}
+
+// polledSince adds up who polled since a reading, on all CPUs.
+func polledSince(t testing.TB, tasks *bpf.Tasks, from *counter.TaskTimes) (by [counter.NAPIPollers]counter.NAPIPolls) {
+	t.Helper()
+	for _, d := range readTasks(t, tasks).Since(from) {
+		for who, n := range d.NAPI {
+			by[who].Polls, by[who].Packets = by[who].Polls+n.Polls, by[who].Packets+n.Packets
+			by[who].Empty, by[who].SpinNs = by[who].Empty+n.Empty, by[who].SpinNs+n.SpinNs
+		}
+	}
+	return by
+}
+
 // Who polls, of packets that go to and fro: softirq, a thread of ours whose call waits and polls
 // meanwhile, a kernel thread. Polls that found nothing are told apart, and the packets are those
 // that came. It is a veth that has a queue to poll, or the lab's NIC, which counts its interrupts,
 // too: there are few of them where the call polls.
 func TestIntegrationWhoPolls(t *testing.T) {
 	kind.Timed(t) // there must be a CPU for each end: a call that polls keeps the other from it
-	p := newPair(t)
-	if !inLab() {
-		vethtest.GRO(t, p.SUT, true)
-		vethtest.NoTSO(t, p.TG)
-	}
-	tasks := openTasks(t, bpf.TasksOptions{Ifindexes: []int{indexOf(t, p.SUT)},
-		Netns: uint32(in(t, p.SUT.Netns, bpf.NetnsInode)), OthersForeign: true})
+	p, tasks := polledPair(t)
 	const asks = 300
 	var irqs uint64 // of the queue of the last trips
 	polls := func(busyPoll time.Duration) (by [counter.NAPIPollers]counter.NAPIPolls, packets uint64) {
@@ -43,12 +62,7 @@ func TestIntegrationWhoPolls(t *testing.T) {
 		began := time.Now()
 		trips(t, rx, tx, asks, busyPoll)
 		wall := time.Since(began)
-		for _, d := range readTasks(t, tasks).Since(from) {
-			for who, n := range d.NAPI {
-				by[who].Polls, by[who].Packets = by[who].Polls+n.Polls, by[who].Packets+n.Packets
-				by[who].Empty, by[who].SpinNs = by[who].Empty+n.Empty, by[who].SpinNs+n.SpinNs
-			}
-		}
+		by = polledSince(t, tasks, from)
 		packets = received(t, p.SUT) - read
 		irqs = interrupts(counted, queues(t, p.SUT))
 		t.Logf("%d packets, %d interrupts: %+v", packets, irqs, by)
@@ -93,13 +107,7 @@ func TestIntegrationWhoPolls(t *testing.T) {
 // A thread that polls in vain, again and again, spins. What it does between such polls is work.
 func TestIntegrationWorkIsNoSpinning(t *testing.T) {
 	kind.Timed(t)
-	p := newPair(t)
-	if !inLab() {
-		vethtest.GRO(t, p.SUT, true)
-		vethtest.NoTSO(t, p.TG)
-	}
-	tasks := openTasks(t, bpf.TasksOptions{Ifindexes: []int{indexOf(t, p.SUT)},
-		Netns: uint32(in(t, p.SUT.Netns, bpf.NetnsInode)), OthersForeign: true})
+	p, tasks := polledPair(t)
 	rx, tx := connect(t, p)
 	defer rx.Close()
 	defer tx.Close()
@@ -110,7 +118,7 @@ func TestIntegrationWorkIsNoSpinning(t *testing.T) {
 	}
 	defer raw.Close()
 	const turns, work = 500, 100 * time.Microsecond
-	spun := func(work time.Duration) (app counter.NAPIPolls) {
+	spun := func(work time.Duration) counter.NAPIPolls {
 		defer pin(t, true)()
 		from := readTasks(t, tasks)
 		for range turns {
@@ -120,10 +128,7 @@ func TestIntegrationWorkIsNoSpinning(t *testing.T) {
 			for began := time.Now(); time.Since(began) < work; {
 			}
 		}
-		for _, d := range readTasks(t, tasks).Since(from) {
-			n := d.NAPI[counter.NAPIApp]
-			app.Polls, app.Empty, app.SpinNs = app.Polls+n.Polls, app.Empty+n.Empty, app.SpinNs+n.SpinNs
-		}
+		app := polledSince(t, tasks, from)[counter.NAPIApp]
 		t.Logf("with %v between polls: %+v", work, app)
 		return app
 	}

@@ -5,32 +5,22 @@
  * scheduler's switches) and what was on top of him (softirq, which makes no switch). tasks.go reads
  * it, at any moment: what has run since the last event is known from its time and from who it is.
  */
-#include "kernel.h"
+#include "napi.h"
+#include "tasks.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-#define PF_WQ_WORKER 0x20
-#define PF_KTHREAD 0x200000
 #define NET_TX_SOFTIRQ 2
-#define NAME 16
-#define KSOFTIRQ 0x71726974666f736bULL /* "ksoftirqd/N" begins so, in little-endian order */
 
-/* Who runs; same as in machine/counter/tasks.go, and so is the next list. WAKING is the idle task
- * while its CPU does not rest: it goes to sleep, or wakes up. */
-enum { IDLE, OWN, SERVING, PEER, OTHER, UNTOLD, WAKING, CLASSES };
-
-/* What is on top of him. Of NET_RX the time up to a poll is that of the polled interface. */
+/* What is on top of who runs; same as in machine/counter/tasks.go. Of NET_RX the time up to a poll
+ * is that of the polled interface. */
 enum { TASK, NET_OWN, NET_OTHER, NET_UNTOLD, SOFT, CONTEXTS };
-
-/* Who polls the flow's interface; same as in machine/counter/napi.go. */
-enum { BY_SOFTIRQ, BY_KSOFTIRQD, BY_APP, BY_THREAD, BY_OTHERS, POLLERS };
 
 #define TASKS 8
 #define DEVS 4
 #define PORTS 4
 #define CALIBRATED 128 /* same as in tasks.go */
 #define AWAKE 0xffffffff /* PWR_EVENT_EXIT */
-#define LAP 5000 /* ns: who only waits polls again sooner; in more time he did something else, too */
 
 volatile const __u32 own_netns; /* inode of the namespace of the flow's interfaces */
 volatile const __u32 own_ifindex[PORTS];
@@ -40,22 +30,13 @@ volatile const __u32 others_are_foreign; /* 0: other interfaces may bring the fl
 
 volatile __u64 calibrated_ns;	/* what CALIBRATED switches took */
 volatile __u64 calibrated_other_ns; /* and as many to another task and away from it */
-volatile __u64 own_size;	/* bytes of the program that this process runs */
-volatile __u32 own_tgid, bench_tgid, parent_too; /* of the initial namespace, see learn */
-volatile __u32 rests_told;  /* when a CPU begins and ends to rest is seen */
-volatile __u32 steal_told;  /* and the kernel knows what the hypervisor took */
+volatile __u32 steal_told; /* the kernel knows what the hypervisor took */
 
 /* A task's, or an interface's, time. A row is given away when another needs room: the least is, and
  * the next owner's time begins at before (the space-saving algorithm). */
 struct row {
 	__u64 key, ns, before;
 	char name[NAME];
-};
-
-struct polls {
-	__u64 polls, packets;
-	__u64 empty; /* polls that found no packet */
-	__u64 spin;  /* ns from such a poll to the next, of a task that did nothing else in between */
 };
 
 /* Same as rawCPU in tasks_uapi.go. */
@@ -78,8 +59,7 @@ struct cpu {
 	__u64 net; /* the interface of others whose packet it is at; 0: there is none */
 	char net_name[NAME];
 	struct row tasks[TASKS], devs[DEVS];
-	struct polls by[POLLERS];
-	__u64 spun; /* when the task that runs found no packet; 0: it did not, or something came between */
+	struct polling polling;
 	__u64 begun;
 } __attribute__((aligned(64))); /* each CPU writes its own lines */
 
@@ -92,15 +72,7 @@ struct {
 	__type(value, struct cpu);
 } cpus SEC(".maps"), trial SEC(".maps");
 
-/* Kernel threads that serve the flow, by pid: from user space, and such as poll its interface. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, __u32);
-} serving SEC(".maps");
-
-/* Work of which it is known who queued it, by class, until it begins; workers that are at such. */
+/* Work of which it is known who queued it, by class, until it begins. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -108,47 +80,7 @@ struct {
 	__type(value, __u32);
 } works SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, __u32);
-} workers SEC(".maps");
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct inode___tasks {
-	__s64 i_size;
-};
-
-struct file___tasks {
-	struct inode___tasks *f_inode;
-};
-
-struct mm_struct___tasks {
-	struct file___tasks *exe_file;
-};
-
-struct rq___tasks {
-	__u64 prev_steal_time_rq;
-};
-
-struct cfs_rq___tasks {
-	struct rq___tasks *rq;
-};
-
-struct sched_entity___tasks {
-	struct cfs_rq___tasks *cfs_rq;
-};
-
-struct task_struct___tasks {
-	int pid, tgid;
-	struct sched_entity___tasks se;
-	struct mm_struct___tasks *mm;
-	__u32 flags;
-	struct task_struct___tasks *real_parent, *group_leader;
-	char comm[NAME];
-};
 
 struct net_device___tasks {
 	char name[NAME];
@@ -261,56 +193,6 @@ __inline void enter(struct cpu *s, struct task_struct___tasks *t, __u32 class)
 	copy_name(s->name, leader->comm);
 }
 
-/* kernel_class: of most kernel threads nobody can tell whom they serve. */
-__inline __u32 kernel_class(struct task_struct___tasks *t)
-{
-	__u32 pid = t->pid, *at;
-
-	if (t->flags & PF_WQ_WORKER) {
-		at = bpf_map_lookup_elem(&workers, &pid);
-		return at ? *at : UNTOLD;
-	}
-	if (*(__u64 *)t->comm == KSOFTIRQ)
-		return SERVING;
-	return bpf_map_lookup_elem(&serving, &pid) ? SERVING : UNTOLD;
-}
-
-/* program_size tells processes of the same program, wherever there is a copy of it: no other one
- * has as many bytes. 0: it is not known. */
-__inline __u64 program_size(struct task_struct___tasks *t)
-{
-	struct mm_struct___tasks *mm = t->mm;
-	struct file___tasks *exe;
-	struct inode___tasks *inode;
-
-	if (!mm)
-		return 0;
-	exe = mm->exe_file;
-	if (!exe)
-		return 0;
-	inode = exe->f_inode;
-	return inode ? inode->i_size : 0;
-}
-
-__inline __u32 user_class(struct task_struct___tasks *t)
-{
-	__u64 size;
-
-	if (bench_tgid && (t->tgid == bench_tgid || t->real_parent->tgid == bench_tgid))
-		return PEER;
-	size = program_size(t);
-	return size && size == own_size ? PEER : OTHER;
-}
-
-__inline __u32 class_of(struct task_struct___tasks *t)
-{
-	if (!t->pid)
-		return rests_told ? WAKING : IDLE;
-	if (t->tgid == own_tgid)
-		return OWN; /* io_uring's workers are threads of the process, too */
-	return t->flags & PF_KTHREAD ? kernel_class(t) : user_class(t);
-}
-
 #define knows_steal(t) (field_exists((t)->se.cfs_rq) && field_exists((t)->se.cfs_rq->rq) && \
 			field_exists((t)->se.cfs_rq->rq->prev_steal_time_rq))
 
@@ -343,7 +225,7 @@ __inline void switch_to(struct cpu *s, struct task_struct___tasks *next)
 	class = class_of(next);
 	enter(s, next, class);
 	s->context = TASK;
-	s->spun = 0;
+	s->polling.spun = 0;
 	count(s->turns, class);
 	finish(s);
 }
@@ -385,7 +267,7 @@ int softirq_began(__u64 *ctx)
 		return 0;
 	start(s);
 	charge(s, now);
-	s->spun = 0;
+	s->polling.spun = 0;
 	s->context = vector == NET_RX_SOFTIRQ || vector == NET_TX_SOFTIRQ ? NET_UNTOLD : SOFT;
 	count(s->softs, s->class);
 	finish(s);
@@ -457,43 +339,6 @@ __inline void serves(struct cpu *s)
 	finish(s);
 }
 
-/* poller tells who polls. Threads of this process do where they wait and busy-poll, and of another
- * of the same program with a ring on this end's queue; kernel threads where NAPI is threaded. */
-__inline __u32 poller(struct cpu *s)
-{
-	struct task_struct___tasks *t = (void *)bpf_get_current_task_btf();
-
-	if (s->context != TASK)
-		return *(__u64 *)t->comm == KSOFTIRQ && t->flags & PF_KTHREAD ? BY_KSOFTIRQD : BY_SOFTIRQ;
-	if (t->tgid == own_tgid)
-		return BY_APP;
-	if (t->flags & PF_KTHREAD)
-		return BY_THREAD;
-	return user_class(t) == PEER ? BY_APP : BY_OTHERS;
-}
-
-/* note_poll counts a poll of the flow's interface, which had found @work packets. */
-__inline void note_poll(struct cpu *s, int work)
-{
-	__u64 now = s->context == TASK ? bpf_ktime_get_ns() : 0; /* softirq does not wait for packets */
-	__u32 who = poller(s);
-
-	if (who >= POLLERS)
-		return;
-	start(s);
-	s->by[who].polls++;
-	if (work > 0) {
-		s->by[who].packets += work;
-		s->spun = 0;
-	} else {
-		s->by[who].empty++;
-		if (s->spun && now && now - s->spun < LAP)
-			s->by[who].spin += now - s->spun;
-		s->spun = now;
-	}
-	finish(s);
-}
-
 /* Of the time of busy polling, which is a task's, there is nothing to tell. */
 SEC("tp_btf/napi_poll")
 int polled(__u64 *ctx)
@@ -504,8 +349,11 @@ int polled(__u64 *ctx)
 
 	if (!s || !s->first || s->context == SOFT)
 		return 0;
-	if (dev && is_own(dev))
-		note_poll(s, ARG(int, 1));
+	if (dev && is_own(dev)) {
+		start(s);
+		note_poll(&s->polling, s->context != TASK, ARG(int, 1));
+		finish(s);
+	}
 	if (s->context == TASK) {
 		if (s->class == UNTOLD && whose_net(dev) == NET_OWN)
 			serves(s);

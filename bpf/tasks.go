@@ -312,9 +312,7 @@ func (r *rawCPU) until(cpu int, now uint64) counter.CPUTasks {
 		c.Hard[i], c.Stolen[i] = int64(r.Hard[i]), int64(r.Stolen[i])
 	}
 	c.Turns, c.Softs, c.Polls, c.Hards, c.Rests = r.Turns, r.Softs, r.Polls, r.Hards, r.Rests
-	for i, p := range r.By {
-		c.NAPI[i] = counter.NAPIPolls{Polls: p.Polls, Packets: p.Packets, Empty: p.Empty, SpinNs: int64(p.Spin)}
-	}
+	c.NAPI = r.Polling.counted()
 	c.Top, c.Devs = readRows(r.Tasks[:]), readRows(r.Devs[:])
 	if r.Class == counter.TasksOther {
 		c.Top = addRow(c.Top, rawRow{Key: r.Key, Ns: r.Slice, Name: r.Name})

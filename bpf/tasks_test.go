@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"golang.org/x/sys/unix"
 )
 
@@ -355,9 +356,8 @@ func TestIntegrationTasksOfOtherTraffic(t *testing.T) {
 				if !x.napi {
 					break
 				}
-				if err := e.Netns.Do(func() error { return polls(e.Dev) }); err != nil {
-					t.Fatal(err)
-				}
+				vethtest.GRO(t, e, true)
+				vethtest.NoTSO(t, e)
 			}
 			inode := func(e veth.End) uint32 { return uint32(in(t, e.Netns, bpf.NetnsInode)) }
 			tasks := openTasks(t, bpf.TasksOptions{Ifindexes: []int{indexOf(t, mine.SUT)}, Netns: inode(mine.SUT),
@@ -412,28 +412,6 @@ func indexOf(t testing.TB, e veth.End) int {
 	})
 }
 
-// polls gives an end of a veth link NAPI: it receives by it where it has GRO and the other end
-// sends no packets to segment.
-func polls(dev string) error {
-	d, err := nic.Open(dev)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	all, err := d.Features()
-	if err != nil {
-		return err
-	}
-	for name, f := range all {
-		if strings.HasPrefix(name, "tx-tcp") && f.Active && f.Hard {
-			if err := d.SetFeature(name, false); err != nil {
-				return err
-			}
-		}
-	}
-	return d.SetFeature("rx-gro", true)
-}
-
 // A process of the same program is a peer, whoever started it.
 func TestIntegrationTasksOfAPeer(t *testing.T) {
 	if os.Getenv("TASKS_PEER") != "" {
@@ -472,13 +450,9 @@ func TestIntegrationTasksOfNAPIThreads(t *testing.T) {
 	hostOnly(t)
 	mine, other := newPair(t), newPair(t)
 	for _, e := range []veth.End{mine.SUT, mine.TG, other.SUT, other.TG} {
-		err := e.Netns.Do(func() error {
-			if err := polls(e.Dev); err != nil {
-				return err
-			}
-			return threaded(e.Dev)
-		})
-		if err != nil {
+		vethtest.GRO(t, e, true)
+		vethtest.NoTSO(t, e)
+		if err := e.Netns.Do(func() error { return threaded(e.Dev) }); err != nil {
 			t.Skip(err)
 		}
 	}

@@ -32,8 +32,7 @@ type rawCPU struct {
 	NetName                          [16]byte
 	Tasks                            [8]rawRow
 	Devs                             [4]rawRow
-	By                               [counter.NAPIPollers]rawPolls
-	Spun                             uint64
+	Polling                          rawPolling
 	Begun                            uint64
 }
 
@@ -41,8 +40,6 @@ type rawRow struct {
 	Key, Ns, Before uint64
 	Name            [16]byte
 }
-
-type rawPolls struct{ Polls, Packets, Empty, Spin uint64 }
 
 // torn reports whether a program changed the record while it was copied. Where the CPUs do not keep
 // the order of stores, the sum of all time tells more of such.

@@ -59,7 +59,8 @@ func TestFillHardware(t *testing.T) {
 	some := results.Host{Metrics: []measure.Metric{count("dram_read_bytes", 4e6, ""),
 		count("pmu_instructions", 6e6, "")}}
 	fillHardware(&some, 2e6, 1e9)
-	if some.CarriedPerByte != nil || some.DRAMPerByte != nil || some.IPC != nil || some.CyclesPerByte != nil || some.InstructionsPerKB == nil {
+	if some.CarriedPerByte != nil || some.DRAMPerByte != nil || some.IPC != nil || some.CyclesPerByte != nil ||
+		some.InstructionsPerKB == nil {
 		t.Errorf("reads without writes, and instructions without cycles: %+v", some)
 	}
 	if fillHardware(&some, 0, 0); len(some.Metrics) != 3 {

@@ -87,7 +87,7 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 		Unpolled: r.end.polling.moved, TimedBPF: r.to.timed.Since(r.from.timed)}
 	if t := res.Turns; t != nil {
 		e.Turns = &end.Turns{Turns: t.Turns, Missed: t.Missed, Unsettled: t.Unsettled, LateCPU: t.LateCPU,
-			Crowded: t.Crowded, LeftOut: t.LeftOut, Paced: t.Paced}
+			Crowded: t.Crowded, LeftOut: t.LeftOut, Paced: t.Paced, Stolen: t.StolenFrac}
 	}
 	if r.lastOpen != nil {
 		e.LastOpen = &r.lastOpen.N

@@ -491,6 +491,7 @@ func (t *turnReader) result() *wire.TurnsResult {
 		slices.SortFunc(res.PaceAt, func(a, b power.Window) int { return cmp.Compare(a.FromNs, b.FromNs) })
 		all := slices.Sorted(slices.Values(t.drained))
 		res.DrainedNs = all[len(all)*9/10]
+		res.StolenFrac = t.cpu.Stolen()
 	}
 	return &res
 }

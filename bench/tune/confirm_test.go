@@ -21,7 +21,7 @@ func TestPairs(t *testing.T) {
 	w := &world{truth: together, cores: func(c *plan.Cell) float64 { return 20 / together(c) }}
 	s, _ := searchOf(t, "cpu", sizes, 5*time.Minute)
 	w.play(t, s, 10_000, nil)
-	all, spec := frozenOf(t, s)
+	all, _, spec := frozenOf(t, s)
 	recs := w.confirm(spec, 5000)
 	for i := range recs {
 		if recs[i].Rep < 5003 && recs[i].Cell.Key() == spec.Cells[0].Key() {
@@ -59,7 +59,7 @@ func TestReportHolds(t *testing.T) {
 		w := &world{truth: together}
 		s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
 		w.play(t, s, 10_000, nil)
-		all, spec := frozenOf(t, s)
+		all, _, spec := frozenOf(t, s)
 		w.truth, w.rough = x.truth, x.rough
 		holds, right := 0, 0
 		for round := range rounds {
@@ -100,7 +100,8 @@ func TestConfirmsWithFlags(t *testing.T) {
 	}
 	spec, err := s.parse("best.yaml", text, cells)
 	if err != nil || !spec.SharedWithSSH || spec.Seed == 9 ||
-		!strings.Contains(text, "\n# these settings were chosen. zcbench matrix best.yaml --power 'a seed: 9' repeats") {
+		!strings.Contains(text,
+			"\n# these settings were chosen. zcbench matrix best.yaml --power 'a seed: 9' repeats") {
 		t.Errorf("%v, %+v\n%s", err, spec, text)
 	}
 }

@@ -42,8 +42,8 @@ func TestChargedItsOwn(t *testing.T) {
 		for _, e := range s.entries {
 			own := w.took[e.Name]
 			if left, want := e.seconds-e.race.Spent(), budget-own-lost/2; own < 10 || math.Abs(left-want) > 1e-6 {
-				t.Errorf("%s: %s has %.3f s left of %.3f s, took %.3f s, and all lost %.3f s", name, e.Name, left, budget,
-					own, lost)
+				t.Errorf("%s: %s has %.3f s left of %.3f s, took %.3f s, and all lost %.3f s", name, e.Name, left,
+					budget, own, lost)
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func TestByPower(t *testing.T) {
 	}}
 	s, _ := searchOf(t, "roi_power", sizes, 5*time.Minute)
 	w.play(t, s, 10_000, nil)
-	all, spec := frozenOf(t, s)
+	all, _, spec := frozenOf(t, s)
 	if len(all) != 1 || strings.Join(all[0].words(all[0].arm), " ") != "message=1Mi read=64Ki" {
 		t.Fatalf("%+v", all)
 	}

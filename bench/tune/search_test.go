@@ -20,22 +20,15 @@ func TestFindsWhatIsBestTogether(t *testing.T) {
 	w := &world{truth: together}
 	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
 	w.play(t, s, 10_000, nil)
-	all := s.freeze()
+	all, text, spec := frozenOf(t, s)
 	for _, f := range all {
 		if got := strings.Join(f.words(f.arm), " "); got != "message=64Ki read=1Mi" {
 			t.Errorf("%s: the best is %q", f.Name, got)
 		}
 	}
-	text, cells, err := s.write(all, "zcbench tune", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := s.parse("best.yaml", text, cells)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
 	if spec.Base == nil || spec.Base.ID != "tcp/tcp message=64Ki read=1Mi" || spec.Repetitions != 12 ||
-		spec.Duration != time.Second || spec.Cells[0].Touch != "read" || spec.SUT.Dev != "eth1" || len(cells) != 4 {
+		spec.Duration != time.Second || spec.Cells[0].Touch != "read" || spec.SUT.Dev != "eth1" ||
+		len(spec.Cells) != 4 {
 		t.Errorf("%+v\n%s", spec, text)
 	}
 	if strings.Count(text, "seed:") != 1 || !strings.Contains(text, "# what is measured") {
@@ -68,15 +61,7 @@ func TestFlat(t *testing.T) {
 	w := &world{truth: func(*plan.Cell) float64 { return 20 }}
 	s, _ := searchOf(t, "throughput", sizes, 5*time.Minute)
 	w.play(t, s, 10_000, nil)
-	all := s.freeze()
-	text, cells, err := s.write(all, "zcbench tune", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := s.parse("best.yaml", text, cells)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, _, spec := frozenOf(t, s)
 	for _, m := range s.report(all, spec.Cells, w.confirm(spec, 5000)).Modes {
 		if m.Gain != nil && m.Gain.Verdict != Equal && m.Gain.Verdict != Open || len(m.Search.Mattered) > 0 {
 			t.Errorf("%s: %+v, %v mattered", m.Mode, m.Gain, m.Search.Mattered)

@@ -184,19 +184,18 @@ func searchOf(t *testing.T, goal, file string, most time.Duration) (*Search, *[]
 	return s, &notes
 }
 
-// frozen writes what a search found, and reads it.
-func frozenOf(t *testing.T, s *Search) ([]frozen, *matrix.Spec) {
+// frozenOf writes what a search found, and reads it.
+func frozenOf(t *testing.T, s *Search) (all []frozen, text string, spec *matrix.Spec) {
 	t.Helper()
-	all := s.freeze()
+	all = s.freeze()
 	text, cells, err := s.write(all, "zcbench tune", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := s.parse("best.yaml", text, cells)
-	if err != nil {
-		t.Fatal(err)
+	if spec, err = s.parse("best.yaml", text, cells); err != nil {
+		t.Fatalf("%v\n%s", err, text)
 	}
-	return all, spec
+	return all, text, spec
 }
 
 const sizes = `# two modes

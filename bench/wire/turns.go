@@ -79,6 +79,9 @@ type TurnsResult struct {
 	Untold  int `json:"untold,omitempty"`
 	// Unsettled are those in which nothing had come when the flow was to be at its pace.
 	Unsettled int `json:"unsettled,omitempty"`
+	// StolenFrac is the share of the machine's CPU time that a hypervisor took, from the first turn
+	// to the last.
+	StolenFrac float64 `json:"stolen_frac,omitempty"`
 	// DrainedNs is after how long all that was under way at a turn's end had arrived, of nine of
 	// ten turns; those in which it had not by DrainNs count as twice that.
 	DrainedNs int64 `json:"drained_ns"`
@@ -102,6 +105,9 @@ func (t *TurnsResult) Check() error {
 	if t.Turns < 0 || t.Turns > mostTurns || t.PaceNs < 0 || t.PaceNs > mostNs || t.MeanNs < 0 || t.MeanNs > mostNs ||
 		t.DrainedNs < 0 || t.DrainedNs > mostNs {
 		return fmt.Errorf("%d turns, %d ns at pace", t.Turns, t.PaceNs)
+	}
+	if !(t.StolenFrac >= 0 && t.StolenFrac <= 1) {
+		return fmt.Errorf("%g of the CPU time stolen", t.StolenFrac)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -38,13 +39,13 @@ func TestTurnsCheck(t *testing.T) {
 	}
 	for _, r := range []TurnsResult{{Turns: 3, LateCPU: 4, LeftOut: 4}, {Turns: 3, Missed: 4, LeftOut: 3},
 		{Turns: 3, LeftOut: 1}, {Turns: 3, Crowded: 2, LeftOut: 1}, {Turns: 3, Untold: 2, LeftOut: 1},
-		{Turns: 3, Unsettled: -1}} {
+		{Turns: 3, Unsettled: -1}, {Turns: 3, StolenFrac: 1.1}, {Turns: 3, StolenFrac: math.NaN()}} {
 		if r.Check() == nil {
 			t.Errorf("%+v may be", r)
 		}
 	}
 	if err := (&TurnsResult{Turns: 3, LateCPU: 2, Crowded: 1, Untold: 1, LeftOut: 3,
-		Unsettled: 3}).Check(); err != nil {
+		Unsettled: 3, StolenFrac: 1}).Check(); err != nil {
 		t.Error(err)
 	}
 }

@@ -35,7 +35,7 @@ const (
 	TLS13 Version = 0x304
 )
 
-// Number is the version as people write it: 1.3.
+// Number returns the version as people write it: 1.3.
 func (v Version) Number() float64 { return 1 + float64(v&0xff-1)/10 }
 
 func (v Version) String() string { return fmt.Sprintf("TLS %.1f", v.Number()) }

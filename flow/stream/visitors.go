@@ -279,7 +279,7 @@ func (v *Visitors) Admit(fd int, errno unix.Errno, c *Conn) (i int, err error) {
 	return i, nil
 }
 
-// Whole is how many bytes come by a connection: pass and request.
+// Whole returns how many bytes come by a connection: pass and request.
 func (v *Visitors) Whole() int { return PassBytes + v.request }
 
 // Of returns a connection by its place.

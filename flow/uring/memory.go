@@ -104,7 +104,7 @@ func MapShared(fd, size int) (*Memory, error) {
 	return &Memory{mapping: b, bytes: b[:size:size]}, nil
 }
 
-// Words are the memory as numbers that several threads or processes write atomically.
+// Words returns the memory as numbers that several threads or processes write atomically.
 func (m *Memory) Words() []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(m.bytes))), len(m.bytes)/8)
 }

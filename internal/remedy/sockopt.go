@@ -25,13 +25,18 @@ const (
 	EpollParams   Call = "ioctl EPIOCSPARAMS"
 )
 
-// forbidden makes the rows of what a filter answers to any option.
+// refusedByFilter makes the row of what a filter answers.
+func refusedByFilter(call Call, what, do, kernel string) Row {
+	return Row{Call: call, Errno: unix.EPERM,
+		Cause: "a BPF program of the cgroup, or a seccomp filter, forbids " + what,
+		Look:  "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: do, Kernel: kernel}
+}
+
+// forbidden makes the rows of what may forbid to set any option.
 func forbidden(call Call, without string) []Row {
 	return []Row{
-		{Call: call, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids the option",
-			Look:   "bpftool cgroup tree; grep Seccomp /proc/self/status",
-			Do:     without + ", or run outside of the container",
-			Kernel: "net/socket.c: do_sock_setsockopt"},
+		refusedByFilter(call, "the option", without+", or run outside of the container",
+			"net/socket.c: do_sock_setsockopt"),
 		{Call: call, Errno: unix.EACCES, Cause: "a security module forbids the option", Look: "ausearch -m avc",
 			Do:     without + ", or let the module allow setsockopt",
 			Kernel: "security/security.c: security_socket_setsockopt"},
@@ -83,10 +88,8 @@ func sockoptRows() []Row {
 			{Call: SetZeroCopy, Cause: "the kernel does not take SO_ZEROCOPY", Look: "uname -r",
 				Do:     "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetTimeout, Errno: unix.EPERM,
-				Cause: "a BPF program of the cgroup, or a seccomp filter, forbids time limits of sockets",
-				Look:  "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container",
-				Kernel: "net/socket.c: do_sock_setsockopt"},
+			refusedByFilter(SetTimeout, "time limits of sockets", "run outside of the container",
+				"net/socket.c: do_sock_setsockopt"),
 		},
 		forbidden(SetLowat, "leave out --pace"),
 		[]Row{
@@ -103,10 +106,8 @@ func sockoptRows() []Row {
 			{Call: GetOption, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know that option", Look: "uname -r",
 				Do:     "use a newer kernel",
 				Kernel: "net/core/sock.c: sk_getsockopt"},
-			{Call: GetOption, Errno: unix.EPERM,
-				Cause: "a BPF program of the cgroup, or a seccomp filter, forbids to read the option",
-				Look:  "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container",
-				Kernel: "net/socket.c: do_sock_getsockopt"},
+			refusedByFilter(GetOption, "to read the option", "run outside of the container",
+				"net/socket.c: do_sock_getsockopt"),
 		})
 }
 

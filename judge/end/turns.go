@@ -10,23 +10,29 @@ import (
 
 // Turns are what an end read at the edges of its turns.
 type Turns struct {
-	Turns     int    // in the window
-	LeftOut   int    // of them, those that do not count, for one reason or several:
-	Missed    int    // whose part at pace was read late
-	LateCPU   int    // whose CPU time was read late
-	Crowded   int    // in which bytes of others came
-	Unsettled int    // those in which nothing had come when the flow was to be at its pace
-	Paced     uint64 // bytes that passed at pace, in turns that count
+	Turns     int     // in the window
+	LeftOut   int     // of them, those that do not count, for one reason or several:
+	Missed    int     // whose part at pace was read late
+	LateCPU   int     // whose CPU time was read late
+	Crowded   int     // in which bytes of others came
+	Unsettled int     // those in which nothing had come when the flow was to be at its pace
+	Paced     uint64  // bytes that passed at pace, in turns that count
+	Stolen    float64 // share of the machine's CPU time that a hypervisor took meanwhile
 }
 
 const (
 	mostLeftOut = 0.25 // of the turns, as long as so many remain:
 	leastTurns  = 4
 	leastPaced  = 0.5 // of the bytes: else the rate is not that of the rest
+	// mostStolen of the CPU time makes no turn late: internal/starved has the same limit.
+	mostStolen = 0.025
 )
 
 const lateFix = "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or use longer turns " +
 	"(turn: 240ms)"
+
+const stolenFix = "other virtual machines take the CPUs of this one (steal in /proc/stat): use a quieter host, or " +
+	"longer turns (turn: 240ms)"
 
 const settleFix = "use order: blocks, or a longer --turn (a fifteenth of it is to settle)"
 
@@ -37,6 +43,9 @@ const crowdedFix = "the buffers hold more than the path takes in the pause betwe
 func (e *Evidence) turns(*verdict) (found Finding) {
 	t := e.Turns
 	lateFix := lateFix
+	if t != nil && t.Stolen > mostStolen {
+		lateFix = stolenFix
+	}
 	if e.Cell != nil && e.Cell.Probe != "" && e.Cell.Probe != plan.ProbeTCP {
 		lateFix += ", or fewer probes"
 	}
@@ -44,8 +53,8 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 	case t == nil: // it has none
 	case t.TooFew():
 		found = Finding{Disturbed: true, Reason: fmt.Sprintf("%d of %d turns cannot count: the rate of %d and the CPU "+
-			"time of %d were read late, and in %d came bytes of other cells' turns", t.LeftOut, t.Turns, t.Missed,
-			t.LateCPU, t.Crowded), Fix: lateFix}
+			"time of %d were read late, and in %d came bytes of other cells' turns%s", t.LeftOut, t.Turns, t.Missed,
+			t.LateCPU, t.Crowded, t.stolen()), Fix: lateFix}
 		if t.Crowded > max(t.Missed, t.LateCPU) {
 			found.Fix = crowdedFix
 		}
@@ -56,9 +65,17 @@ func (e *Evidence) turns(*verdict) (found Finding) {
 		found = Finding{Reason: "nothing passed in the parts of turns that tell the rate", Fix: settleFix}
 	case float64(t.Paced) < leastPaced*float64(e.Window.Bytes):
 		found = Finding{Disturbed: true, Reason: fmt.Sprintf("only %.0f %% of the bytes passed in the parts of turns "+
-			"that tell the rate", 100*float64(t.Paced)/float64(e.Window.Bytes)), Fix: lateFix}
+			"that tell the rate%s", 100*float64(t.Paced)/float64(e.Window.Bytes), t.stolen()), Fix: lateFix}
 	}
 	return found
+}
+
+// stolen says what a hypervisor took meanwhile; "": too little to matter.
+func (t *Turns) stolen() string {
+	if t.Stolen <= mostStolen {
+		return ""
+	}
+	return fmt.Sprintf("; meanwhile the machine's host took %.0f %% of its CPU time", 100*t.Stolen)
 }
 
 // TooFew reports whether too few turns count to stand for all.

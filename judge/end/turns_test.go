@@ -41,6 +41,34 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// Where a hypervisor took the CPUs that were late, the reason has how much that was, and the fix is
+// another host; crowded turns have the fix of those.
+func TestStolenTurns(t *testing.T) {
+	const took = "the machine's host took 35 % of its CPU time"
+	late, half := Turns{Turns: 18, LeftOut: 9, LateCPU: 9, Paced: 900}, Turns{Turns: 18, Paced: 400}
+	crowded := Turns{Turns: 18, LeftOut: 9, Crowded: 9, Paced: 900}
+	for _, c := range []struct {
+		turns  Turns
+		stolen float64
+		says   bool
+		fix    string
+	}{
+		{late, .35, true, "a quieter host"}, {half, .35, true, "a quieter host"},
+		{crowded, .35, true, "--sndbuf"}, {late, .025, false, "other work"}, {half, 0, false, "other work"},
+	} {
+		c.turns.Stolen = c.stolen
+		e := Evidence{Turns: &c.turns, Window: stream.Counters{Bytes: 1000}}
+		x := e.turns(nil)
+		if strings.Contains(x.Reason, took) != c.says || !strings.Contains(x.Fix, c.fix) || !x.Disturbed {
+			t.Errorf("%+v: %+v", c.turns, x)
+		}
+	}
+	calm := Turns{Turns: 18, Paced: 900, Stolen: .35}
+	if x := (&Evidence{Turns: &calm, Window: stream.Counters{Bytes: 1000}}).turns(nil); x.Reason != "" {
+		t.Errorf("turns that were in time: %+v", x)
+	}
+}
+
 // Where nothing passed because turns were left out, these are why, and the run was disturbed; where
 // nothing passed in turns that count, the flow stalled.
 func TestNothingInTurns(t *testing.T) {

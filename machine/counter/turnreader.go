@@ -37,6 +37,8 @@ type TurnReader struct {
 	link     rtnl.Link         // it, as it was at first
 	ran      struct{ n, ns int64 }
 
+	first, last []CPUTicks // of all readings
+
 	// Warnings say what is not read.
 	Warnings []string
 }
@@ -290,6 +292,9 @@ func (t *TurnReader) Read(end bool) (out turnReading, err error) {
 			return out, err
 		}
 	}
+	if t.last = out.cpu.CPUs; t.first == nil {
+		t.first = t.last
+	}
 	out.EndNs = Monotonic()
 	t.ran.n, t.ran.ns = t.ran.n+1, t.ran.ns+out.EndNs-from
 	return out, nil
@@ -321,6 +326,18 @@ func (t *TurnReader) readCounts(out *turnReading) error {
 
 // MeanNs returns how long a reading took.
 func (t *TurnReader) MeanNs() int64 { return t.ran.ns / max(t.ran.n, 1) }
+
+// Stolen returns the share of all CPU time that a hypervisor took from the first reading to the
+// last, between turns, too: what it takes there makes the next one late.
+func (t *TurnReader) Stolen() float64 {
+	var all CPUTicks
+	for _, b := range t.first {
+		if a := find(t.last, b.CPU); a != nil && a.Steal >= b.Steal {
+			all.add(b, *a)
+		}
+	}
+	return float64(all.Steal) / float64(max(all.sum(), all.Steal, 1))
+}
 
 // readCPU reads what has CPUs.
 func (t *TurnReader) readCPU(out *turnReading) (err error) {

@@ -93,6 +93,34 @@ func TestTurnsOfSampledIdle(t *testing.T) {
 	}
 }
 
+// What a hypervisor took is told from the first reading to the last, of the CPUs that both have.
+func TestStolenInTurns(t *testing.T) {
+	r := TurnReader{first: []CPUTicks{{CPU: 0, Idle: 100, Steal: 5}, {CPU: 1, User: 7}, {CPU: 3, Steal: 9}},
+		last: []CPUTicks{{CPU: 0, Idle: 165, Steal: 40}, {CPU: 1, User: 107}, {CPU: 2, Steal: 1000}}}
+	if got := r.Stolen(); got != 35./200 {
+		t.Errorf("%g of the CPU time was stolen", got)
+	}
+	o, err := OpenTurns(TurnConfig{Within: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if got := o.Stolen(); got != 0 {
+		t.Errorf("%g was stolen of nothing", got)
+	}
+	first, err := o.Read(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := o.Read(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(o.first, first.cpu.CPUs) || !slices.Equal(o.last, last.cpu.CPUs) || o.Stolen() > 1 {
+		t.Errorf("%v to %v, not %v to %v", o.first, o.last, first.cpu.CPUs, last.cpu.CPUs)
+	}
+}
+
 func TestParseSoftnet(t *testing.T) {
 	rows, err := parseSoftnet([]byte("0000000a 00000001 00000002 0 0 0 0 0 0 00000003 00000004 00000005 00000007\n" +
 		"000000ff 0 0 0 0 0 0 0 0 0 0\n"))

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"golang.org/x/sys/unix"
 )
 
@@ -53,7 +54,7 @@ func newBridged(t *testing.T) *bridged {
 			enslave(c, "br0", "pa", "pb"))
 	})
 	for ns, dev := range map[*veth.Netns]string{x.a: "a0", x.b: "b0"} {
-		err = errors.Join(err, ns.Do(func() error { return raise(dev) }))
+		err = errors.Join(err, ns.Do(func() error { return vethtest.Up(dev) }))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -82,19 +83,6 @@ func enslave(c *rtnl.Conn, bridge string, ports ...string) error {
 		}
 	}
 	return err
-}
-
-func raise(dev string) error {
-	c, err := rtnl.Dial()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	l, err := c.Named(dev)
-	if err != nil {
-		return err
-	}
-	return c.SetUp(l.Index, true)
 }
 
 // send sends n frames to nobody in particular, which a bridge passes on to all its ports.

@@ -187,7 +187,8 @@ func TestTexts(t *testing.T) {
 	}
 	for _, name := range []string{"", "nothing", "ring", "ring mini", "napi", "napi -1", "rps x",
 		"rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any", "rule any > 10.0.0.1:1 queue", "rule any > 10.0.0.1:1 context",
-		"rule any > 10.0.0.1:1 context 2,x", "rule 10.0.0.2:1 > 10.0.0.1:1 context 2", "rss-context", "rss-context 1,x", "rss-context 01"} {
+		"rule any > 10.0.0.1:1 context 2,x", "rule 10.0.0.2:1 > 10.0.0.1:1 context 2", "rss-context",
+		"rss-context 1,x", "rss-context 01"} {
 		if _, err := d.Setting(name); err == nil {
 			t.Errorf("there is a setting %q", name)
 		}

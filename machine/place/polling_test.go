@@ -168,7 +168,8 @@ func TestIntegrationLeft(t *testing.T) {
 			return err
 		}
 		l := (*Left)(nil)
-		if err := p.undone(unix.EINVAL); !errors.As(err, &l) || !strings.HasPrefix(err.Error(), "invalid argument; and") ||
+		if err := p.undone(unix.EINVAL); !errors.As(err, &l) ||
+			!strings.HasPrefix(err.Error(), "invalid argument; and") ||
 			!strings.Contains(fault.Fix(err), "something else sets the NAPI") {
 			t.Errorf("%v; fix %q", err, fault.Fix(err))
 		}

@@ -23,8 +23,8 @@ func TestDevs(t *testing.T) {
 	}
 	for text, want := range map[string]string{"[eth0, eth0]": "named twice", "[]": "without an interface",
 		"[eth0, a/b]": "not the name", "'eth0,'": "not the name"} {
-		if _, err := Parse("x.yaml", []byte("name: x\nsut: {host: local, dev: "+text+"}\ntg: {host: local}"+rest)); err == nil ||
-			!strings.Contains(err.Error(), want) {
+		_, err := Parse("x.yaml", []byte("name: x\nsut: {host: local, dev: "+text+"}\ntg: {host: local}"+rest))
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

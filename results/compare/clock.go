@@ -40,7 +40,7 @@ var (
 	ofWait = span{math.Inf(-1), 0}
 )
 
-// ReturnEffect is that of rate^n / cost^m of both ends; power: the cost is watts.
+// ReturnEffect returns that of rate^n / cost^m of both ends; power: the cost is watts.
 func ReturnEffect(n, m float64, power bool) ClockEffect {
 	s := span{min(0, -3*m), max(n, m, 0)}
 	if !power {

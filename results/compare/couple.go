@@ -62,7 +62,7 @@ func (c *Couple) Label() string { return label(&c.A.Cell, &c.B.Cell) }
 // Run pairs a figure of one of the cell's runs with where that run stands among others.
 func (c *Cell) Run(r *results.Record, v float64) stat.Run { return RunOf(r, v, c.session) }
 
-// Rates is what the rates of the two leave of a comparison of their costs per kB.
+// Rates says what the rates of the two leave of a comparison of their costs per kB.
 func (c *Couple) Rates() Rates { return RatesOf(c.A, c.B, 1, 1) }
 
 // Remarks say what is to be thought of when the costs of the two are compared, beside the factor

@@ -87,8 +87,8 @@ type Rates struct {
 	Most float64
 }
 
-// RatesOf is the one rule for all that is said of what work cost: of prices, of returns and of what
-// makes the difference ("Equal work" in docs/comparable.md).
+// RatesOf applies the one rule for all that is said of what work cost: of prices, of returns and of
+// what makes the difference ("Equal work" in docs/comparable.md).
 func RatesOf(a, b *Cell, n, m float64) (r Rates) {
 	ra, rb := a.rate(), b.rate()
 	if m == 0 || ra == nil || rb == nil {
@@ -109,7 +109,7 @@ func RatesOf(a, b *Cell, n, m float64) (r Rates) {
 	return r
 }
 
-// RatesAmong is the same of the slowest and the fastest of some cells.
+// RatesAmong does the same for the slowest and the fastest of some cells.
 func RatesAmong(cells []*Cell, n, m float64) (r Rates) {
 	var slow, fast *Cell
 	var least, most float64

@@ -118,5 +118,5 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 	return r
 }
 
-// Modes are the ends' modes as a cell.
+// Modes makes a cell of the ends' modes.
 func Modes(rx, tx string) plan.Cell { return plan.Cell{RX: rx, TX: tx, Touch: "read"} }

@@ -33,7 +33,8 @@ var (
 
 // faster is a machine on which the better an arm is, the more its starts vary, as on veth.
 func faster(best float64) noise {
-	return noise{fmt.Sprintf("slow ones vary by .5 %%, the best by %.0f %%", 100*best), 0, .01, .02, .004, .01, .03, best}
+	name := fmt.Sprintf("slow ones vary by .5 %%, the best by %.0f %%", 100*best)
+	return noise{name, 0, .01, .02, .004, .01, .03, best}
 }
 
 // machine plays starts of arms whose logarithms are truth.
@@ -278,7 +279,8 @@ func TestFindsTheBest(t *testing.T) {
 				all.add(&p)
 			}
 			t.Logf("%s; %s: %v", of.name, l.name, c)
-			if long.Wanted() && (of.finds() && c.of(c.good) < 95 || c.of(c.bound) < 95 || of.best == 0 && c.of(c.effects) < 93) {
+			if long.Wanted() && (of.finds() && c.of(c.good) < 95 || c.of(c.bound) < 95 ||
+				of.best == 0 && c.of(c.effects) < 93) {
 				t.Error("not so good as it is to be")
 			}
 		}

@@ -54,10 +54,10 @@ var hardwareHeads = [][2]string{{"time", "ns/kB"}, {"cycles", "1/kB"}, {"instruc
 	{"LLC misses", "1/kB"}, {"DRAM", "bytes/byte"}, {"95 % interval", ""}, {"caches", "bytes/byte"},
 	{"turns", "+-"}}
 
-// HardwareHeads are the columns for the page.
+// HardwareHeads returns the columns for the page.
 func (s *Summary) HardwareHeads() [][2]string { return hardwareHeads }
 
-// HardwareRows are the ends of which anything was counted.
+// HardwareRows returns the ends of which anything was counted.
 func (s *Summary) HardwareRows() (out []hardwareRow) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -84,7 +84,7 @@ const hardwareMeans = "What processor and memory did for a kB (1000 bytes) of pa
 	"and wrote per byte of payload, for all CPUs and devices, both ends' where they share it; caches is what CPUs " +
 	"moved between their caches and memory (resctrl); both may be off by what caches carry from turn to turn (turns)"
 
-// HardwareMeans is that for the page.
+// HardwareMeans returns that for the page.
 func (s *Summary) HardwareMeans() string { return hardwareMeans }
 
 func writeHardware(b *screen.Writer, s *Summary) {

@@ -18,7 +18,8 @@ func TestHardwareTable(t *testing.T) {
 			Carried: .09 * min(dram, 1)}, plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Gbps: 20, Cores: .6})
 		for i := range j.Records {
 			if h := &j.Records[i].SUT; h.DRAMPerByte != nil {
-				h.CyclesPerByte, h.InstructionsPerKB, h.IPC, h.LLCMissesPerKB = new(1.5), new(2250.), new(1.5), new(4.25)
+				h.CyclesPerByte, h.InstructionsPerKB = new(1.5), new(2250.)
+				h.IPC, h.LLCMissesPerKB = new(1.5), new(4.25)
 			}
 		}
 		s := Summarize(j)

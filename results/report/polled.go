@@ -48,10 +48,10 @@ type polledRow struct {
 var polledHeads = [][2]string{{"interrupts", "1/s"}, {"by app", "%"}, {"by thread", "%"}, {"by softirq", "%"},
 	{"empty polls", "%"}, {"spinning", "cores"}, {"asleep", "%"}}
 
-// PolledHeads are the columns for the page.
+// PolledHeads returns the columns for the page.
 func (s *Summary) PolledHeads() [][2]string { return polledHeads }
 
-// PolledRows are the ends of all cells where one of them says who polls.
+// PolledRows returns the ends of all cells where one of them says who polls.
 func (s *Summary) PolledRows() (out []polledRow) {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Cell.Polls() != plan.PollIRQ }) {
 		return nil
@@ -80,7 +80,7 @@ const polledMeans = "Who polled, medians: interrupts of the interface's queues; 
 	"softirq; polls by both sorts of threads that brought none, and the time that they spent on such; and how " +
 	"long the threads that move the flows slept"
 
-// PolledMeans is that for the page.
+// PolledMeans returns that for the page.
 func (s *Summary) PolledMeans() string { return polledMeans }
 
 func writePolled(b *screen.Writer, s *Summary) {

@@ -412,10 +412,10 @@ func (c roiCell) RankText() string {
 	return fmt.Sprint(c.Rank)
 }
 
-// CPUFigures are those by CPUs, for the page.
+// CPUFigures returns those by CPUs, for the page.
 func (c roiCell) CPUFigures() []string { return c.Figures(results.CostCPU) }
 
-// PowerRows are those by watts, in the order of [roi.PowerKinds].
+// PowerRows returns those by watts, in the order of [roi.PowerKinds].
 func (c roiCell) PowerRows() [][]string {
 	return [][]string{c.Figures(results.CostPower), c.Figures(results.CostNetPower)}
 }

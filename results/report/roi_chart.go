@@ -353,7 +353,7 @@ func (c *roiChart) legend() (out []legendItem) {
 	return out
 }
 
-// ChartViews are the charts for the page.
+// ChartViews returns the charts for the page.
 func (r *roi) ChartViews() (out []roiChartView) {
 	for i := range r.Charts {
 		c := &r.Charts[i]

@@ -100,8 +100,8 @@ func TestSweeps(t *testing.T) {
 			}
 		}
 		got := x.Sizes[len(x.Sizes)-len(want.noBuffer):]
-		if !slices.EqualFunc(got, want.noBuffer, func(x sweep.Size, v float64) bool { return x.PerGB["alloc_fail"] == v }) ||
-			x.Sizes[0].Starved != want.starved {
+		same := func(x sweep.Size, v float64) bool { return x.PerGB["alloc_fail"] == v }
+		if !slices.EqualFunc(got, want.noBuffer, same) || x.Sizes[0].Starved != want.starved {
 			t.Errorf("%s: %+v", want.rx, got)
 		}
 		if _, told := got[0].PerGB["pool_empty"]; told {
@@ -117,7 +117,8 @@ func TestSweeps(t *testing.T) {
 	first := s.Brief.Sentences()[0]
 	const holds = "The reference's rule, 4 x ring x buffer length, holds here: 16 MiB is enough for devmem, 2.7 times " +
 		"what is known to suffice; 16 MiB is enough for zcrx, 2 times what is known to suffice."
-	if !strings.HasPrefix(first, "area_bytes: devmem needs 5.") || !strings.Contains(first, " MiB [4..6 MiB], zcrx needs ") ||
+	if !strings.HasPrefix(first, "area_bytes: devmem needs 5.") ||
+		!strings.Contains(first, " MiB [4..6 MiB], zcrx needs ") ||
 		!strings.HasSuffix(first, holds) || s.Answer.Sentences[0].Text != first {
 		t.Errorf("%s", first)
 	}
@@ -150,8 +151,8 @@ func TestSweeps(t *testing.T) {
 			Full *float64 `json:"full_from"`
 		}
 	}
-	if err := json.Unmarshal(out.Bytes(), &read); err != nil || len(read.Sweeps) != 2 || *read.Sweeps[1].Less != 6<<20 ||
-		*read.Sweeps[1].Full != 8<<20 {
+	if err := json.Unmarshal(out.Bytes(), &read); err != nil || len(read.Sweeps) != 2 ||
+		*read.Sweeps[1].Less != 6<<20 || *read.Sweeps[1].Full != 8<<20 {
 		t.Errorf("%v: %+v", err, read)
 	}
 }

@@ -303,7 +303,7 @@ func valueOf(facts []Fact, name string) string {
 	return ""
 }
 
-// Stem is what the name of the file begins with: NIC driver, kernel, date.
+// Stem returns what the name of the file begins with: NIC driver, kernel, date.
 func (f *File) Stem() string {
 	var parts []string
 	for _, x := range []string{f.Host(ends.SUT, "driver"), f.Host(ends.SUT, "kernel"), f.Date} {
@@ -312,7 +312,7 @@ func (f *File) Stem() string {
 	return "zcbench-" + strings.Join(parts, "-")
 }
 
-// Name is the name of the file.
+// Name returns the name of the file.
 func (f *File) Name() string { return f.Stem() + ".json" }
 
 // inName keeps of a text what may be in the name of a file.

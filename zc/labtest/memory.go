@@ -18,8 +18,8 @@ import (
 // handsEnv makes the test binary a program that hands memory over.
 const handsEnv = "ZCBENCH_TEST_HANDS_OVER"
 
-// HandsOver is of the test TestHandsOver of a package, which is no test but the program of the word
-// that [Hands] returns.
+// HandsOver makes a package's TestHandsOver the program of the word that [Hands] returns: it is no
+// test.
 func HandsOver(t *testing.T) {
 	if os.Getenv(handsEnv) == "" {
 		t.Skip("it is started by others")

@@ -203,11 +203,8 @@ func (r *Receiver) endRing(err error) {
 		r.share.board.end(r.ringOf())
 		return
 	}
-	for tries := 0; tries < 1000 && !r.failed; tries++ {
-		if r.z.Publish(); r.z.Unposted() == 0 {
-			break
-		}
-		time.Sleep(time.Millisecond) // until the NIC takes some
+	if !r.failed {
+		r.giveBackAll(r.members[0].meter)
 	}
 	r.onBoard()
 	for _, m := range r.members {
@@ -216,6 +213,18 @@ func (r *Receiver) endRing(err error) {
 		}
 	}
 	r.share.board.end(r.ringOf())
+}
+
+// giveBackAll gives back all that the ring has gathered. Where the refill ring is full the kernel
+// empties it. A ring that was killed while it wrote there keeps the others out: see uring.
+func (r *Receiver) giveBackAll(m *stream.Meter) {
+	const tries = 100
+	for range tries {
+		if r.z.Publish(); r.z.Unposted() == 0 {
+			return
+		}
+		r.flush(m)
+	}
 }
 
 // endsWithin is how long a ring whose flows have ended waits for the others, whose senders were
@@ -258,12 +267,13 @@ func (r *Receiver) lookAtPool() {
 }
 
 // awaitBuffers waits until some may be free again: another ring of the queue says when it has given
-// back some, and nobody else does.
-func (r *Receiver) awaitBuffers() {
+// back some. Where there is none, only what comes to the ring can tell of a change.
+func (r *Receiver) awaitBuffers(m *stream.Meter) {
 	if r.share == nil {
-		time.Sleep(backlogTime)
+		r.nap(m)
 		return
 	}
+	m.Wait()
 	b := r.share.board
 	atomic.AddUint64(&b[dry], 1)
 	b.wait(b.heard(), backlogTime)

@@ -4,6 +4,8 @@ package zcrx
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -126,6 +128,48 @@ func TestBell(t *testing.T) {
 	}
 	if here.until(0, func() bool { return false }) {
 		t.Error("it says that there is what there is not")
+	}
+}
+
+// A ring that ends gives back all that it has gathered, also where the refill ring has no room for
+// it and no NIC takes what is there.
+func TestGiveBackAll(t *testing.T) {
+	all := uring.Probe()
+	for _, f := range []uring.Feature{all.ZcrxNoDevice, all.ZcrxFlush, all.ZcrxImport} {
+		if !f.Supported {
+			t.Skipf("%s: %s; %s", f.Name, f.Reason, f.Fix)
+		}
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ring, err := uring.NewBest(uring.Options{SQEntries: 8, CQEntries: 64, SingleIssuer: true, DeferTaskrun: true,
+		CQE32: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ring.Close()
+	const pages, entries, pieces = 64, 8, 200
+	mem, err := uring.NewMemory(pages*os.Getpagesize(), uring.PagesBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	z, err := ring.NewZcrx(uring.ZcrxOptions{NoDevice: true, Area: uring.ZcrxArea{Bytes: mem.Bytes()},
+		RefillEntries: entries, Shared: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, m := &Receiver{ring: ring, z: z, flushes: true}, new(stream.Meter)
+	for range pieces { // the kernel passes over buffers that nobody has
+		if !z.Refill(0, 1) {
+			t.Fatalf("%d pieces are gathered, of %d", z.Unposted(), pieces)
+		}
+	}
+	if z.Publish(); z.Unposted() != pieces-entries {
+		t.Fatalf("%d wait for room", z.Unposted())
+	}
+	if r.giveBackAll(m); z.Unposted() != 0 || r.stats.flushes != (pieces-1)/entries {
+		t.Errorf("%d wait for room, after %d flushes", z.Unposted(), r.stats.flushes)
 	}
 }
 

@@ -116,7 +116,7 @@ func (r *Receiver) wanted() bool {
 // copyStarved runs when the kernel had no buffer to copy payload to. Then those in the refill ring
 // come back; when there are none, only waiting helps, and where the kernel cannot copy, nothing
 // does.
-func (r *Receiver) copyStarved() error {
+func (r *Receiver) copyStarved(m *stream.Meter) error {
 	if r.idle.since.IsZero() {
 		r.beginIdle()
 	}
@@ -127,7 +127,7 @@ func (r *Receiver) copyStarved() error {
 	}
 	if time.Since(r.idle.since) < nicqueue.StarvedAfter || r.othersTake() {
 		if r.flushNow = true; r.z.RefillSpace() == r.z.RefillEntries() && r.held.Bytes() <= r.opt.NIC.HoldBytes {
-			r.awaitBuffers()
+			r.awaitBuffers(m)
 		}
 		return nil
 	}

@@ -183,7 +183,7 @@ func (r *Receiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (again 
 				break
 			}
 		}
-		if err := r.copyStarved(); err != nil {
+		if err := r.copyStarved(m); err != nil {
 			return false, err
 		}
 	default:
@@ -243,7 +243,13 @@ func (r *Receiver) makeRoom(m *stream.Meter) {
 		return
 	}
 	if r.flush(m); r.z.RefillSpace() == 0 {
-		time.Sleep(time.Millisecond)
-		m.Wait()
+		r.nap(m)
 	}
+}
+
+// nap sleeps until something more comes than the completions that are there, which may be in the
+// middle of being handled, at most for as long as one sleeps while the kernel tells nothing.
+func (r *Receiver) nap(m *stream.Meter) {
+	m.Wait()
+	_, _ = r.ring.SubmitAndWait(r.ring.CQReady()+1, r.turns().Nap(backlogTime)) // an error is the next enter's, too
 }

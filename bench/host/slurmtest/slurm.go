@@ -78,7 +78,7 @@ func Start(t testing.TB, n1, n2 *veth.Netns, addr1, addr2 string) *Cluster {
 	return c
 }
 
-// Conf is the cluster's configuration, for SLURM_CONF.
+// Conf returns the path of the cluster's configuration, for SLURM_CONF.
 func (c *Cluster) Conf() string { return c.Dir + "/slurm.conf" }
 
 func (c *Cluster) socket() string { return c.Dir + "/munge.socket" }
@@ -175,7 +175,7 @@ func (c *Cluster) tail(d *daemon) string {
 	return string(b[max(0, len(b)-2000):])
 }
 
-// Logs are the ends of what the daemons said.
+// Logs returns the ends of what the daemons said.
 func (c *Cluster) Logs() (s string) {
 	for _, d := range c.daemon {
 		s += fmt.Sprintf("\n%v:\n%s", d.cmd.Args, c.tail(d))

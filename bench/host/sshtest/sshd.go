@@ -110,8 +110,8 @@ func (s *Server) keys() {
 	s.KnowHost("host_key.pub")
 }
 
-// SSH is the command for ZCBENCH_SSH, with the patience of tests: a machine that is busy elsewhere
-// is not taken for dead. Of what is set first ssh takes the word.
+// SSH returns the command for ZCBENCH_SSH, with the patience of tests: a machine that is busy
+// elsewhere is not taken for dead. Of what is set first ssh takes the word.
 func (s *Server) SSH() string {
 	const patient = " -o ConnectTimeout=180 -o ServerAliveCountMax=90"
 	return "ssh -F " + s.Client + patient

@@ -110,6 +110,9 @@ func testLentAnswersKeepTheirMemory(t *testing.T, by stream.Mode) {
 	p := streamtest.Payload(t, size)
 	rx, tx, h := streamtest.Flow(t, p, sock.Options{ZeroCopy: true})
 	h.MessageBytes, h.ResponseBytes = size, size
+	if err := (sock.Options{ZeroCopy: true}).Apply(rx.FD); err != nil {
+		t.Fatal(err)
+	}
 	drained := streamtest.Sink(tx)
 	if err := <-onThread(func() error {
 		a, err := stream.NewAnswers(rx, h)

@@ -48,6 +48,9 @@ func tripsBy(t *testing.T, by stream.Mode, request int, o stream.TripOptions, sp
 			return err
 		}
 		if by.NewLender != nil {
+			if err := (sock.Options{ZeroCopy: by.Has(stream.ZeroCopySocket)}).Apply(rx.FD); err != nil {
+				return err
+			}
 			l, err := by.NewLender(stream.Options{}, a.LentBytes())
 			if err != nil {
 				return err

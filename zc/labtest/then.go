@@ -60,8 +60,8 @@ func thenFast(t *testing.T, rx string, args ...string) {
 }
 
 // ThenKilled kills zcbench and its agents (kill -9) while payload is passed on: the kernel frees the
-// queue and the memory, which devmem has bound for sending, too, and the next run, which passes
-// payload on, takes back what was set before it sets its own.
+// queue and the memory, which devmem has bound for sending, too, zcbench restores what was set, and
+// the next run passes payload on.
 func ThenKilled(t *testing.T, rx string, args ...string) {
 	Need(t)
 	splits(t)
@@ -78,11 +78,16 @@ func ThenKilled(t *testing.T, rx string, args ...string) {
 	}
 	AwaitFree(t, 3)
 	AwaitDMABufs(t, memories)
+	said, err := restore(t)
+	t.Log(said)
+	if err != nil {
+		t.Error(err)
+	}
+	asBefore(t, before)
 	r := measured(t, rx, args...)
 	if on := r.SUT.Then; on == nil || !uncopied(on.ZeroCopyBytes, on.CopiedBytes) || *r.TG.Then.Mismatches != 0 {
 		t.Errorf("after it %+v went on, and %+v came back", on, r.TG.Then)
 	}
-	asBefore(t, before)
 	AwaitDMABufs(t, memories)
 }
 

@@ -169,9 +169,15 @@ func TestRoundTripsWithALiar(t *testing.T) {
 	over(t, received)
 }
 
-// Round trips allocate nothing.
+// Round trips allocate nothing, also of modes that do not copy.
 func TestRoundTripsDoNotAllocate(t *testing.T) {
-	tx, asks, _, sent, received := roundTrips(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
+	for _, by := range append([]stream.Mode{RoundTrips}, lending...) {
+		t.Run(by.Name, func(t *testing.T) { testDoNotAllocate(t, by) })
+	}
+}
+
+func testDoNotAllocate(t *testing.T, by stream.Mode) {
+	tx, asks, _, sent, received := tripsBy(t, by, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
 	reached(t, asks, 500)
 	runtime.GC()
 	var a, b runtime.MemStats

@@ -30,14 +30,14 @@ func TestLentRoundTrips(t *testing.T) {
 		}{{1, 1, 1, 0, 500}, {4096, 8192, 1, 0, 1000}, {100, 7, 3, 0, 1000}, {7, 1000, 16, 0, 5000},
 			{stream.MaxTripBytes, stream.MaxTripBytes, 16, 0, 100}, {1, stream.MaxTripBytes, 64, 0, 100},
 			{8192, 64, 8, 5000, 500}} {
-			t.Run(fmt.Sprintf("%s-%d-%d-%d-%g", by.Name, x.request, x.response, x.inFlight, x.rate), func(t *testing.T) {
+			name := fmt.Sprintf("%s-%d-%d-%d-%g", by.Name, x.request, x.response, x.inFlight, x.rate)
+			t.Run(name, func(t *testing.T) {
 				if err := by.Probe(); err != nil {
 					t.Skip(err)
 				}
-				var a *stream.Answers
 				tx, asks, answers, sent, received := tripsBy(t, by, x.request, stream.TripOptions{
 					ResponseBytes: x.response, InFlight: x.inFlight, PerSecond: x.rate}, nil)
-				a = answers.Answers()
+				a := answers.Answers()
 				reached(t, asks, x.least)
 				tx.Stop()
 				if err := errors.Join(over(t, sent), over(t, received)); err != nil {

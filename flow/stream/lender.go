@@ -9,16 +9,16 @@ type Lender interface {
 	Size() int
 	// Room returns memory that may be written until the next Offer; what is in it must not be lent.
 	Room(off, n int) ([]byte, error)
-	// Offer lends at most n bytes at off to the kernel, for it to send, and takes notifications that
-	// are there. It does not wait for room in the socket: 0 is none. It sleeps for a while where the
-	// kernel has as much as can be lent.
+	// Offer lends at most n bytes at off to the kernel, for it to send, and takes notifications
+	// that are there. It does not wait for room in the socket: 0 is none. It sleeps for a while
+	// where the kernel has as much as can be lent.
 	Offer(c *Conn, off, n int, m *Meter) (int, error)
 	// AwaitRoom sleeps until the socket has room, or a notification comes, for a while.
 	AwaitRoom(c *Conn, m *Meter) error
 	// Reap takes notifications that wake who waits for the socket.
 	Reap(c *Conn, m *Meter) error
-	// LetGo returns of how many bytes the kernel has let go, of those that were sent before all that
-	// it still has.
+	// LetGo returns of how many bytes the kernel has let go, of those that were sent before all
+	// that it still has.
 	LetGo() uint64
 	// Drain waits until the kernel has let go of everything.
 	Drain(c *Conn, m *Meter) error

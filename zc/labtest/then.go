@@ -59,9 +59,9 @@ func thenFast(t *testing.T, rx string, args ...string) {
 	}
 }
 
-// ThenKilled kills zcbench and its agents (kill -9) while payload is passed on: the kernel frees the
-// queue and the memory, which devmem has bound for sending, too, zcbench restores what was set, and
-// the next run passes payload on.
+// ThenKilled kills zcbench and its agents (kill -9) while payload is passed on: the kernel frees
+// the queue and the memory, which devmem has bound for sending, too, zcbench restores what was set,
+// and the next run passes payload on.
 func ThenKilled(t *testing.T, rx string, args ...string) {
 	Need(t)
 	splits(t)

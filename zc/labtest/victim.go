@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// victim is a run of zcbench that is to be killed (kill -9) with all that it has started. They are in
-// a cgroup of their own, so that none is missed whose parent is dead, or that comes meanwhile: what
-// survived would hold the lease, or restore what is to be found.
+// victim is a run of zcbench that is to be killed (kill -9) with all that it has started. They are
+// in a cgroup of their own, so that none is missed whose parent is dead, or that comes meanwhile:
+// what survived would hold the lease, or restore what is to be found.
 type victim struct {
 	cmd   *exec.Cmd
 	group string

@@ -54,7 +54,8 @@ func (s *sender) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) err
 
 // Evidence returns how the ring was made, and what is untold of the payload.
 func (s *sender) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: append(stream.RingFigures(s.ring), s.fate.Figures()...), Notes: s.fate.Notes(), UringEngine: string(s.ring.Engine())}
+	return stream.Evidence{Figures: append(stream.RingFigures(s.ring), s.fate.Figures()...), Notes: s.fate.Notes(),
+		UringEngine: string(s.ring.Engine())}
 }
 
 // UntoldFigure names how much is untold.

@@ -57,7 +57,8 @@ func testWindowOfNotifications(t *testing.T, engine string) {
 	tx.EndOfSend()
 	<-<-drained
 	c := m.Snapshot()
-	if s.pending() != 0 || s.letGo != c.Bytes || c.ZeroCopyBytes+c.CopiedBytes != c.Bytes || c.Completions < c.Bytes/1000 {
+	if s.pending() != 0 || s.letGo != c.Bytes || c.ZeroCopyBytes+c.CopiedBytes != c.Bytes ||
+		c.Completions < c.Bytes/1000 {
 		t.Errorf("%d pending, %d bytes let go, %+v", s.pending(), s.letGo, c)
 	}
 }

@@ -105,10 +105,9 @@ func restore(t *testing.T, args ...string) (said string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(await.Context(t), "zcbench", append([]string{"restore"}, args...)...)
 	cmd.WaitDelay = 10 * time.Second
-	start := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		err = fmt.Errorf("zcbench %q, for %v: %w: %s", cmd.Args[1:], time.Since(start).Round(time.Second), err, out)
+		err = fmt.Errorf("zcbench %q, which is killed after %v: %w: %s", cmd.Args[1:], await.Hang, err, out)
 	}
 	return string(out), err
 }

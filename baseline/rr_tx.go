@@ -25,6 +25,9 @@ type rrSender struct {
 	owed    int    // bytes of requests that are begun and not sent
 	pos     uint64 // bytes that were sent
 	blocked bool   // the socket had no room for them
+
+	lender stream.Lender // of requests that are not copied; nil: they are
+	period uint64        // of the payload in it
 }
 
 // answerBuffer holds what one recv takes of answers.
@@ -37,6 +40,34 @@ func newRRSender(o stream.Options) (*rrSender, error) {
 		return nil, err
 	}
 	return &rrSender{opt: o, buf: buf}, nil
+}
+
+// TripsOf is rr whose requests, and the answers to them, leave as what a send mode sends: without a
+// copy.
+func TripsOf(m stream.Mode) stream.Mode {
+	return stream.Mode{Name: RoundTrips.Name + "-" + m.Name, Role: stream.TX,
+		Summary: "round trips whose requests and answers leave as by " + m.Name,
+		Traits:  m.Traits | stream.RoundTrips, Kernel: m.Kernel, Needs: m.Needs,
+		Probe: m.Probe, ProbeDevice: m.ProbeDevice, SendsAs: m.Name, NewLender: m.NewLender,
+		NewSender: stream.MakesSender(func(o stream.Options) (*rrSender, error) { return newLentRR(o, m) })}
+}
+
+// newLentRR has the payload in memory of the mode's.
+func newLentRR(o stream.Options, m stream.Mode) (*rrSender, error) {
+	s, err := newRRSender(o)
+	if err != nil {
+		return nil, err
+	}
+	message := o.MessageBytes * max(o.Trips.InFlight, 1) // all that may be in flight
+	if s.lender, err = m.NewLender(o, stream.PayloadBytes(message)); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	mem, err := s.lender.Room(0, s.lender.Size())
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.period = uint64(stream.WritePayload(mem, message))
+	return s, nil
 }
 
 // Send makes round trips until c.Stopping, and returns when the last has ended.
@@ -72,12 +103,18 @@ func (s *rrSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) erro
 			return err
 		}
 	}
-	return c.Aborted()
+	if err := c.Aborted(); err != nil || s.lender == nil {
+		return err
+	}
+	return s.lender.Drain(c, m)
 }
 
 // send sends what is owed, as far as there is room.
 func (s *rrSender) send(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *stream.Meter) error {
 	s.blocked = false
+	if s.lender != nil {
+		return s.lend(c, t, m)
+	}
 	for s.owed > 0 {
 		n, errno := sock.Send(c.FD, p.At(s.pos, min(s.owed, p.MessageBytes())), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 		m.Call()
@@ -92,6 +129,21 @@ func (s *rrSender) send(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *s
 		case errno != unix.EINTR:
 			return stream.SendError(c, "send a request", errno)
 		}
+	}
+	return nil
+}
+
+// lend does what send does, from memory that is lent to the kernel. Nobody writes it, so it may be
+// lent again at once.
+func (s *rrSender) lend(c *stream.Conn, t *stream.Trips, m *stream.Meter) error {
+	for s.owed > 0 && !s.blocked {
+		at := int(s.pos % s.period)
+		n, err := s.lender.Offer(c, at, min(s.owed, s.lender.Size()-at), m)
+		t.Waited()
+		if err != nil {
+			return err
+		}
+		s.owed, s.pos, s.blocked = s.owed-n, s.pos+uint64(n), n == 0
 	}
 	return nil
 }
@@ -145,9 +197,26 @@ func (s *rrSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m
 		return stream.SendError(c, "wait for answers", errno)
 	default:
 		t.Waited()
+		if s.lender != nil { // what woke it may be a notification
+			return s.lender.Reap(c, m)
+		}
 	}
 	return nil
 }
 
-// Close frees the buffer.
-func (s *rrSender) Close() error { return errors.Join(s.epoll.Close(), s.buf.Close()) }
+// Evidence returns what is known of how requests were sent.
+func (s *rrSender) Evidence() stream.Evidence {
+	if w, ok := s.lender.(stream.Witness); ok {
+		return w.Evidence()
+	}
+	return stream.Evidence{}
+}
+
+// Close frees the memory.
+func (s *rrSender) Close() error {
+	err := errors.Join(s.epoll.Close(), s.buf.Close())
+	if s.lender != nil {
+		err = errors.Join(err, s.lender.Close())
+	}
+	return err
+}

@@ -21,8 +21,15 @@ import (
 func roundTrips(t *testing.T, request int, o stream.TripOptions, spoil func(*stream.Conn)) (tx *stream.Conn, asks,
 	answers *stream.Meter, sent, received <-chan error) {
 	t.Helper()
+	return tripsBy(t, RoundTrips, request, o, spoil)
+}
+
+// tripsBy does so by a send mode.
+func tripsBy(t *testing.T, by stream.Mode, request int, o stream.TripOptions, spoil func(*stream.Conn)) (
+	tx *stream.Conn, asks, answers *stream.Meter, sent, received <-chan error) {
+	t.Helper()
 	payload := streamtest.Payload(t, request*o.InFlight)
-	rx, tx, h := streamtest.Flow(t, payload, sock.Options{})
+	rx, tx, h := streamtest.Flow(t, payload, sock.Options{ZeroCopy: by.Has(stream.ZeroCopySocket)})
 	h.MessageBytes, h.ResponseBytes = uint64(request), uint32(o.ResponseBytes)
 	asks, answers = new(stream.Meter), new(stream.Meter)
 	asks.Trip(stream.NewTrips(request, o))
@@ -40,13 +47,24 @@ func roundTrips(t *testing.T, request int, o stream.TripOptions, spoil func(*str
 		if err := r.Attach(rx, h); err != nil {
 			return err
 		}
+		if by.NewLender != nil {
+			if err := (sock.Options{ZeroCopy: by.Has(stream.ZeroCopySocket)}).Apply(rx.FD); err != nil {
+				return err
+			}
+			l, err := by.NewLender(stream.Options{}, a.LentBytes())
+			if err != nil {
+				return err
+			}
+			a.Lend(l)
+			defer a.Close()
+		}
 		if spoil != nil {
 			spoil(rx)
 		}
-		return errors.Join(r.Receive(rx, answers), a.Err())
+		return errors.Join(r.Receive(rx, answers), a.Err(), a.Drain())
 	})
 	sent = onThread(func() error {
-		s, err := newRRSender(stream.Options{MessageBytes: request, Trips: o})
+		s, err := by.NewSender(stream.Options{MessageBytes: request, Trips: o})
 		if err != nil {
 			return err
 		}
@@ -151,9 +169,15 @@ func TestRoundTripsWithALiar(t *testing.T) {
 	over(t, received)
 }
 
-// Round trips allocate nothing.
+// Round trips allocate nothing, also of modes that do not copy.
 func TestRoundTripsDoNotAllocate(t *testing.T) {
-	tx, asks, _, sent, received := roundTrips(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
+	for _, by := range append([]stream.Mode{RoundTrips}, lending...) {
+		t.Run(by.Name, func(t *testing.T) { testDoNotAllocate(t, by) })
+	}
+}
+
+func testDoNotAllocate(t *testing.T, by stream.Mode) {
+	tx, asks, _, sent, received := tripsBy(t, by, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
 	reached(t, asks, 500)
 	runtime.GC()
 	var a, b runtime.MemStats

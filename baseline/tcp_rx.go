@@ -95,6 +95,8 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			return c.Aborted()
 		case errno != unix.EINTR && errno != unix.EAGAIN:
 			return stream.ReceiveError(c, "recv", errno)
+		default:
+			m.Nothing()
 		}
 	}
 }

@@ -112,7 +112,7 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "udp", TX: "tcp"}, "rx udp carries datagrams, but tx tcp carries a stream: choose modes of one " +
 			"kind: with rx udp one of tx udp, udp-gso"},
 		{Cell{RX: "udp", TX: "rr"}, "with rx udp one of tx udp-rr, udp, udp-gso"},
-		{Cell{RX: "tcp", TX: "udp-rr"}, "with rx tcp one of tx rr, crr, tcp"},
+		{Cell{RX: "tcp", TX: "udp-rr"}, "with rx tcp one of tx rr, rr-msg-zerocopy, rr-uring-zc, rr-devmem, crr, tcp"},
 		{Cell{RX: "tcp", TX: "rr", FastOpen: new(true)}, "fastopen"},
 		{Cell{RX: "tcp", TX: "tcp", ObjectBytes: 1 << 20}, "nothing says how often"},
 		{Cell{RX: "tcp", TX: "tcp", EveryUs: 5000}, "objects have no size"},

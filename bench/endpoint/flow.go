@@ -25,6 +25,7 @@ type flow struct {
 
 	onward  atomic.Pointer[stream.Onward] // where its payload is passed on to; nil: nowhere
 	asked   bool                          // of a receiver: its requests are answered
+	answers stream.Mode                   // by which, where that copies nothing
 	request uint64                        // bytes of each, where they have a connection each
 	done    bool
 	result  flowResult  // when done

@@ -106,6 +106,7 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Eviden
 			x.TLS = f.Conn.TLS
 		}
 		x.Dev = f.opts.NIC.Dev
+		x.Answers = r.knownAnswers(f, res.Host.Env)
 		x.AnswerBytes = uint64(r.end.opts.Trips.ResponseBytes)
 		e.Flows = append(e.Flows, x)
 	}

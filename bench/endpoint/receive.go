@@ -135,6 +135,9 @@ func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire
 		all[i] = flowResult{n: f.N, err: errorOf(f, err), atNs: cmp.Or(f.EndNs(), at),
 			evidence: evidenceOf(path, f, len(w.own))}
 		all[i].evidence.Figures = append(all[i].evidence.Figures, conns[i].TLS.Figures()...)
+		if all[i].err == nil {
+			all[i].err = f.answered(&all[i].evidence)
+		}
 		if i == 0 {
 			all[i].nodes = nodes // of what all share
 		}

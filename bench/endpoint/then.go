@@ -83,18 +83,22 @@ func (w *worker) unpassed() error {
 	return nil
 }
 
-// closeOnward closes the flow that goes on.
+// closeOnward closes the flow that goes on, and frees what answers were sent from.
 func (f *flow) closeOnward() {
+	f.Meter.Answers().Close()
 	if on := f.onward.Load(); on != nil {
 		on.Conn.Close()
 	}
 }
 
-// onward sums what was passed on of all flows.
+// onward sums what was passed on of all flows, or answered without a copy.
 func (e *End) onward() (c stream.Counters) {
 	for _, f := range e.flows {
 		if on := f.onward.Load(); on != nil {
 			c = c.Add(on.Meter.Snapshot())
+		}
+		if a := f.Meter.Answers(); a != nil {
+			c = c.Add(a.Sent.Snapshot())
 		}
 	}
 	return c

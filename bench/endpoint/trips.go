@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -85,10 +88,56 @@ func (f *flow) answer(e *End, a arrival) error {
 		return nil
 	}
 	answers, err := stream.NewAnswers(a.conn, a.hello)
-	if err == nil {
-		f.Meter.Answer(answers)
+	if err != nil {
+		return err
 	}
+	f.Meter.Answer(answers)
+	return f.lendAnswers(e, answers, a)
+}
+
+// lendAnswers lets answers leave as the requests do, where these leave without a copy.
+func (f *flow) lendAnswers(e *End, answers *stream.Answers, a arrival) error {
+	m, err := modes.Find(stream.TX, a.hello.TXMode)
+	if err != nil || !m.Has(stream.RoundTrips) || m.NewLender == nil {
+		return nil
+	}
+	o := stream.Options{UringEngine: e.spec.Cell.UringEngine, TXArea: e.spec.Cell.TXArea}
+	if m.Has(stream.NeedsDev) {
+		if o.NIC.Dev, err = devTo(a.conn.Remote.Addr()); err != nil {
+			return err
+		}
+	}
+	if m.Has(stream.ZeroCopySocket) {
+		if err := (sock.Options{ZeroCopy: true}).Apply(a.conn.FD); err != nil {
+			return err
+		}
+	}
+	l, err := m.NewLender(o, answers.LentBytes())
+	if err != nil {
+		return err
+	}
+	answers.Lend(l)
+	f.answers = m
+	return nil
+}
+
+// answered adds what is known of how the flow's answers were sent, when the kernel has let go of
+// them.
+func (f *flow) answered(e *stream.Evidence) error {
+	a := f.Meter.Answers()
+	err, own := a.Drain(), a.Evidence()
+	e.Notes, e.Figures = append(e.Notes, own.Notes...), append(e.Figures, own.Figures...)
 	return err
+}
+
+// knownAnswers is what is known of how the flow's answers were sent; nil: by copies.
+func (r *run) knownAnswers(f *flow, env measure.Env) *end.Answers {
+	a := f.Meter.Answers()
+	if !a.Lent() {
+		return nil
+	}
+	return &end.Answers{Mode: f.answers.Name, Sent: a.Sent.Snapshot(),
+		CopiesHere: f.answers.Has(stream.CopiedHere) && r.copiesHere(f, env)}
 }
 
 // asPlanned refuses a sender that asks for something else than the plan has, if there is a plan.
@@ -159,6 +208,16 @@ func (r *run) countTrips(h *results.Host, w stream.Counters) bool {
 			h.RoundTrip = new(times(d))
 			h.Steps = steps(d.Steps)
 		}
+	}
+	if r.end.first().Meter.Answers().Lent() {
+		d := r.to.onward.Sub(r.from.onward)
+		h.Metrics = append(h.Metrics,
+			measure.Metric{Name: "answers_zero_copy_bytes", Unit: "bytes", Value: float64(d.ZeroCopyBytes),
+				Source: "data path"},
+			measure.Metric{Name: "answers_copied_bytes", Unit: "bytes", Value: float64(d.CopiedBytes),
+				Source: "data path"},
+			measure.Metric{Name: "answers_notifications", Unit: "1", Value: float64(d.Completions),
+				Source: "data path"})
 	}
 	r.warnMissedRate(h)
 	r.warnDropped(h)

@@ -29,6 +29,12 @@ type Answers struct {
 	counted uint64
 	err     error
 	wait    sock.Waiter
+
+	lender Lender // of answers that are not copied; nil: they are
+	made   uint64 // bytes of them
+	sent   uint64 // of these, that the kernel has taken
+	// Sent counts what was sent from a lender, and by the kernel's evidence how.
+	Sent Meter
 }
 
 // answersRoom is how much is sent in one call, unless one answer is longer.
@@ -47,6 +53,17 @@ func NewAnswers(c *Conn, h Hello) (*Answers, error) {
 	return &Answers{conn: c, request: request, response: response,
 		head: make([]byte, min(request, response)), ready: make([]byte, 0, max(answersRoom, response))}, nil
 }
+
+// LentBytes returns how much memory a lender of answers is to have, of whole answers.
+func (a *Answers) LentBytes() int { return max(lentRoom/a.response, leastLent) * a.response }
+
+const (
+	lentRoom  = 1 << 20
+	leastLent = 4 // answers
+)
+
+// Lend makes answers leave without a copy. Only whole answers of a lender's memory are used.
+func (a *Answers) Lend(l Lender) { a.lender, a.ready = l, nil }
 
 // NoDelay lets a request or an answer leave although another one is not acknowledged.
 func NoDelay(c *Conn) error {
@@ -74,15 +91,24 @@ func (a *Answers) show(p []byte, m *Meter) {
 
 // answer makes the answer to a request that is whole.
 func (a *Answers) answer(m *Meter) {
+	if a.lender != nil {
+		a.lend(m)
+		return
+	}
 	if len(a.ready)+a.response > cap(a.ready) {
 		a.send(m)
 	}
 	from := len(a.ready)
-	a.ready = append(a.ready, a.head...)
-	for n := len(a.head); n < a.response; n = len(a.ready) - from { // what is there is whole repetitions
-		a.ready = append(a.ready, a.ready[from:][:min(n, a.response-n)]...)
-	}
+	a.ready = a.ready[:from+a.response]
+	a.write(a.ready[from:])
 	a.whole++
+}
+
+// write makes an answer in p, which is as long as one.
+func (a *Answers) write(p []byte) {
+	for n := copy(p, a.head); n < len(p); { // what is there is whole repetitions
+		n += copy(p[n:], p[:n])
+	}
 }
 
 // count notes that n bytes were counted, and sends the answers that are ready. Counting bytes that
@@ -93,7 +119,10 @@ func (a *Answers) count(n int, m *Meter) {
 			a.counted, a.shown),
 			How: "make the receiver look at the payload (--touch verify), with a mode that gets it"})
 	}
-	if len(a.ready) > 0 {
+	switch {
+	case a.lender != nil:
+		a.offer(m)
+	case len(a.ready) > 0:
 		a.send(m)
 	}
 }
@@ -121,6 +150,97 @@ func (a *Answers) send(m *Meter) {
 		m.Transactions(a.whole)
 	}
 	a.whole, a.ready = 0, a.ready[:0]
+}
+
+// lend makes an answer in the lender's memory, when the kernel has let go of what was there.
+func (a *Answers) lend(m *Meter) {
+	size := uint64(a.lender.Size() / a.response * a.response)
+	for a.err == nil && a.made+uint64(a.response)-a.lender.LetGo() > size {
+		if a.offer(m); a.err == nil && a.made+uint64(a.response)-a.lender.LetGo() > size {
+			a.await()
+		}
+	}
+	if a.err != nil {
+		return
+	}
+	p, err := a.lender.Room(int(a.made%size), a.response)
+	if err != nil {
+		a.fail(err)
+		return
+	}
+	a.write(p)
+	a.made += uint64(a.response)
+	a.whole++
+}
+
+// offer sends what is made in the lender's memory.
+func (a *Answers) offer(m *Meter) {
+	size := uint64(a.lender.Size() / a.response * a.response)
+	for a.sent < a.made && a.err == nil {
+		at := a.sent % size
+		n, err := a.lender.Offer(a.conn, int(at), int(min(a.made-a.sent, size-at)), &a.Sent)
+		if err != nil {
+			a.fail(err)
+		}
+		if a.sent += uint64(n); n == 0 && a.err == nil {
+			a.await()
+		}
+	}
+	if a.err == nil {
+		m.Transactions(a.whole)
+	}
+	a.whole = 0
+}
+
+// await sleeps until the socket has room, or the kernel has let go of something.
+func (a *Answers) await() {
+	err := a.lender.AwaitRoom(a.conn, &a.Sent)
+	if err == nil {
+		err = a.conn.Aborted()
+	}
+	if err != nil {
+		a.fail(err)
+	}
+}
+
+// woken takes the notifications that woke a path which found nothing.
+func (a *Answers) woken() {
+	if !a.Lent() || a.err != nil {
+		return
+	}
+	if err := a.lender.Reap(a.conn, &a.Sent); err != nil {
+		a.fail(err)
+	}
+}
+
+// Drain waits until the kernel has let go of all answers.
+func (a *Answers) Drain() error {
+	if !a.Lent() || a.err != nil {
+		return nil
+	}
+	return a.lender.Drain(a.conn, &a.Sent)
+}
+
+// Lent reports whether answers leave without a copy.
+func (a *Answers) Lent() bool { return a != nil && a.lender != nil }
+
+// Evidence returns what is known of how they do.
+func (a *Answers) Evidence() (e Evidence) {
+	if !a.Lent() {
+		return e
+	}
+	if w, ok := a.lender.(Witness); ok {
+		e = w.Evidence()
+	}
+	return e
+}
+
+// Close frees the memory that answers were sent from, after the flow's socket was closed.
+func (a *Answers) Close() error {
+	if !a.Lent() {
+		return nil
+	}
+	return a.lender.Close()
 }
 
 // fail ends the flow: the path's next call returns.

@@ -163,6 +163,14 @@ func (m *Meter) Call() { bump(&m.c.Calls, 1) }
 // Wait counts one system call that may sleep.
 func (m *Meter) Wait() { bump(&m.c.Waits, 1) }
 
+// Nothing says that a path was woken, and found nothing: it may have been a notification of what
+// answers were sent from.
+func (m *Meter) Nothing() {
+	if m.answers != nil {
+		m.answers.woken()
+	}
+}
+
 // ZeroCopy counts n bytes that the kernel says were not copied.
 func (m *Meter) ZeroCopy(n uint64) { bump(&m.c.ZeroCopyBytes, n) }
 

@@ -3,6 +3,7 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/tape"
@@ -138,6 +139,13 @@ type Mode struct {
 	// One of the two is set. They are to be called on the thread that will run the path.
 	NewReceiver func(Options) (Receiver, error)
 	NewSender   func(Options) (Sender, error)
+
+	// SendsAs is, of a mode of round trips that copy nothing, the send mode whose calls it makes:
+	// what that one's attempt says holds for it, too.
+	SendsAs string
+	// NewLender makes memory of so many bytes that a send mode sends from as it does, without a
+	// copy, for requests and answers; nil: it has none.
+	NewLender func(o Options, size int) (Lender, error)
 }
 
 // SortsBytes reports whether the mode's counters tell payload that was copied from
@@ -159,7 +167,7 @@ func (m Mode) Support(dev string) error {
 	case dev != "" && m.ProbeDevice != nil:
 		return m.ProbeDevice(dev)
 	case m.Probe != nil:
-		return tape.Try(fmt.Sprintf("kernel for %s %s", m.Role, m.Name), m.Probe)
+		return tape.Try(fmt.Sprintf("kernel for %s %s", m.Role, cmp.Or(m.SendsAs, m.Name)), m.Probe)
 	}
 	return nil
 }

@@ -46,6 +46,8 @@ type Flow struct {
 
 	Onward *Onward // how it was passed on; nil: it was not
 
+	Answers *Answers // how its requests were answered; nil: by copies, or not at all
+
 	Trips        bool   // it is one of round trips
 	Asks         bool   // and this end asks
 	RequestBytes uint64 // of each request

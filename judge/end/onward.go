@@ -34,25 +34,24 @@ func passedOn(e *Evidence, f *Flow) (reason, fix string) {
 			"memory was given back to the NIC, or overwritten, before it had left: repeat with then: none and touch: " +
 				"verify to see whether it came so"
 	}
-	return e.passedOnCopied(f)
-}
-
-// passedOnCopied: a mode that claims zero copy passes payload on without one, too, by the kernel's
-// word.
-func (e *Evidence) passedOnCopied(f *Flow) (reason, fix string) {
-	if !e.Path.Has(stream.ZeroCopy) {
+	if !e.Path.Has(stream.ZeroCopy) { // one that claims it passes payload on without a copy, too
 		return "", ""
 	}
-	sent, limit := f.Onward.Sent, DefaultMaxCopied
+	return e.sentCopied(o.Sent, "what "+e.Mode+" passed on")
+}
+
+// sentCopied: what a receiver sent without a copy was sent so by the kernel's word.
+func (e *Evidence) sentCopied(sent stream.Counters, what string) (reason, fix string) {
+	limit := DefaultMaxCopied
 	if e.MaxCopied != nil {
 		limit = *e.MaxCopied
 	}
 	if sent.ZeroCopyBytes+sent.CopiedBytes == 0 {
-		return "the kernel does not tell whether it copied what was passed on",
-			"pass on more at a time, over fewer packets: see what the notes say of untold bytes"
+		return "the kernel does not tell whether it copied " + what,
+			"send more at a time, in fewer packets: see what the notes say of untold bytes"
 	}
 	if frac := float64(sent.CopiedBytes) / float64(max(sent.Bytes, 1)); frac > limit {
-		return fmt.Sprintf("the kernel copied %.1f %% of what %s passed on (limit %g %%)", 100*frac, e.Mode, 100*limit),
+		return fmt.Sprintf("the kernel copied %.1f %% of %s (limit %g %%)", 100*frac, what, 100*limit),
 			"loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: " +
 				"use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
 	}

@@ -31,6 +31,8 @@ var Rules = []rule{
 		flow: onItsQueue},
 	{Name: "passed on", Looks: "bytes that were passed on, how, and what became of them", Class: plan.ByProof,
 		Test: "TestPassedOn", flow: plain(passedOn)},
+	{Name: "answers", Looks: "bytes of answers that a mode copied which claims not to", Class: plan.ByProof,
+		Test: "TestAnswersUncopied", flow: answersUncopied},
 	{Name: "moved", Looks: "what each of several flows brought in the window", Class: plan.ByProof,
 		Test: "TestEndMoved", flow: plain(moved)},
 	{Name: "window", Looks: "when the window's edges were read, and what passed", Class: plan.ByEnvironment,

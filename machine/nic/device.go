@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
@@ -138,12 +139,23 @@ func (d *Device) askRaw(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags
 	asked []byte) ([]genetlink.Message, error) {
 	m := genetlink.Message{Header: genetlink.Header{Command: cmd, Version: f.Version}, Data: data}
 	if tape.Off() { // which allocates nothing more
-		return d.conn.Execute(m, f.ID, netlink.Request|flags)
+		return d.execute(f, m, flags)
 	}
-	return recorded(f.Name, cmd, flags, asked, func() ([]genetlink.Message, error) {
-		return d.conn.Execute(m, f.ID,
-			netlink.Request|flags)
-	})
+	return recorded(f.Name, cmd, flags, asked, func() ([]genetlink.Message, error) { return d.execute(f, m, flags) })
+}
+
+// doneWithin is how long the kernel may take for a request: drivers restart queues, and load
+// firmware. An answer that it has dropped never comes.
+const doneWithin = 2 * time.Minute
+
+func (d *Device) execute(f genetlink.Family, m genetlink.Message, flags netlink.HeaderFlags) ([]genetlink.Message,
+	error) {
+	_ = d.conn.SetReadDeadline(time.Now().Add(doneWithin)) // what stands for a socket in tests has none
+	msgs, err := d.conn.Execute(m, f.ID, netlink.Request|flags)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("%s has not answered request %d for %v: %w", f.Name, m.Header.Command, doneWithin, err)
+	}
+	return msgs, err
 }
 
 // each decodes the attributes of every reply.

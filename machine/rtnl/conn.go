@@ -7,6 +7,10 @@ package rtnl
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"time"
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/internal/remedy"
@@ -62,9 +66,22 @@ func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte,
 	m := netlink.Message{Header: netlink.Header{Type: netlink.HeaderType(kind), Flags: netlink.Request | flags},
 		Data: append(header, attrs...)}
 	if tape.Off() {
-		return c.c.Execute(m)
+		return c.execute(m)
 	}
-	return recorded(kind, flags, m.Data, func() ([]netlink.Message, error) { return c.c.Execute(m) })
+	return recorded(kind, flags, m.Data, func() ([]netlink.Message, error) { return c.execute(m) })
+}
+
+// doneWithin is how long the kernel may take for a request. An answer that it has dropped never
+// comes.
+const doneWithin = 2 * time.Minute
+
+func (c *Conn) execute(m netlink.Message) ([]netlink.Message, error) {
+	_ = c.c.SetReadDeadline(time.Now().Add(doneWithin)) // what stands for a socket in tests has none
+	msgs, err := c.c.Execute(m)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("rtnetlink has not answered request %d for %v: %w", m.Header.Type, doneWithin, err)
+	}
+	return msgs, err
 }
 
 // ifinfo encodes struct ifinfomsg (include/uapi/linux/rtnetlink.h).

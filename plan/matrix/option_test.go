@@ -96,10 +96,11 @@ func TestOptionOfOtherModes(t *testing.T) {
 		t.Error(err)
 	}
 	for file, want := range map[string]string{
-		"factors: {rx: udp, tx: udp, rr_rate: [10, 20]}": "f:2:29: rr_rate applies to rr, crr, udp-rr, which no cell " +
+		"factors: {rx: udp, tx: udp, rr_rate: [10, 20]}": "f:2:29: rr_rate applies to rr, " +
+			"rr-msg-zerocopy, rr-uring-zc, rr-devmem, crr, udp-rr, which no cell " +
 			"has: leave it out",
-		"factors: {rx: tcp, tx: rr, message: [4K, 8K]}": "f:2:28: message applies to all modes but tx rr, tx " +
-			"crr, tx udp-rr, which no cell has: leave it out",
+		"factors: {rx: tcp, tx: rr, message: [4K, 8K]}": "f:2:28: message applies to all modes but tx rr, " +
+			"tx rr-msg-zerocopy, tx rr-uring-zc, tx rr-devmem, tx crr, tx udp-rr, which no cell has: leave it out",
 		"factors: {rx: udp, tx: tcp}": "f:2:10: rx udp carries datagrams, but tx tcp carries " +
 			"a stream: choose modes of one kind: with rx udp",
 		"factors: {rx: [tcp, udp], tx: tcp}":          "f:2:10: rx udp carries datagrams, but tx tcp",

@@ -27,7 +27,8 @@ var All = []stream.Mode{
 	xdp.DropMode, xdp.TXMode, xdp.RedirectMode, xdp.IngressMode, xdp.NetfilterMode, xdp.SinkMode, xdp.PassMode,
 	xdp.RecvMode,
 	baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, datagram.TX,
-	datagram.GSO, datagram.UringSend, xdp.Pktgen, xdp.KernelPktgen, baseline.RoundTrips, baseline.Connections,
+	datagram.GSO, datagram.UringSend, xdp.Pktgen, xdp.KernelPktgen, baseline.RoundTrips,
+	baseline.TripsOf(msgzc.TX), baseline.TripsOf(uringzc.TX), baseline.TripsOf(devmem.TX), baseline.Connections,
 	datagram.TripsTX,
 }
 

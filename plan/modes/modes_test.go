@@ -3,6 +3,7 @@
 package modes
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func TestEveryModeIsWhole(t *testing.T) {
 			t.Errorf("%s %s needs an interface, and cannot try one", m.Role, m.Name)
 		}
 		err := m.Support("")
-		if u := (*fault.Unsupported)(nil); err != nil && (!errors.As(err, &u) || u.Mode != m.Name ||
+		if u := (*fault.Unsupported)(nil); err != nil && (!errors.As(err, &u) || u.Mode != cmp.Or(m.SendsAs, m.Name) ||
 			u.Fix() == "" || u.Reason() == "") {
 			t.Errorf("%s %s: refused without mode, reason or fix: %v", m.Role, m.Name, err)
 		}

@@ -115,6 +115,13 @@ var timed = []measure.MetricDoc{
 	{Names: "zerocopy_completions zerocopy_completions_copied",
 		Units: "1", Source: "data path",
 		Meaning: "a sender's notifications, and those that reported a copy by the kernel"},
+	{Names: "answers_zero_copy_bytes answers_copied_bytes",
+		Units: "bytes", Source: "data path",
+		Meaning: "answers of which the kernel let go in the window, by its notifications: not " +
+			"copied, or copied (tx rr-uring-zc, rr-devmem, rr-msg-zerocopy)"},
+	{Names: "answers_notifications",
+		Units: "1", Source: "data path",
+		Meaning: "these notifications"},
 	{Names: "uring_rearms uring_overflows",
 		Units: "1", Source: "data path",
 		Meaning: "multishot requests issued again; those that ended because the completion " +

@@ -134,6 +134,7 @@ func (r *Receiver) readOnce(c *stream.Conn, m *stream.Meter) (more bool, err err
 		return false, r.end(c, m)
 	case errno == unix.EAGAIN || errno == unix.EINTR:
 		r.reads.empty++
+		m.Nothing()
 		return false, nil
 	}
 	return false, r.failed(c, errno)

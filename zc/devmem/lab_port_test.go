@@ -23,7 +23,19 @@ func TestLabBothTrips(t *testing.T) {
 	long.Test(t)
 	labtest.Need(t)
 	if !incapable(t) {
-		labtest.BothTrips(t, devmem.Mode)
+		labtest.BothTrips(t, devmem.Mode, "rr-devmem")
+	}
+}
+
+// Requests and answers are sent from memory of a device, too, and in the long run by SEND_ZC and
+// MSG_ZEROCOPY.
+func TestLabLentTrips(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	for _, tx := range []string{devmem.Mode, "uring-zc", "msg-zerocopy"}[:long.Rounds(1, 3)] {
+		t.Run(tx, func(t *testing.T) { labtest.LentTrips(t, devmem.Mode, tx) })
 	}
 }
 

@@ -22,5 +22,6 @@ var (
 		Kernel: "6.16", Needs: []stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedCUDA,
 			stream.NeedROCm, stream.NeedInterface,
 			stream.NeedDriver, stream.NeedScatterGather},
-		NewSender: stream.MakesSender(NewSender), Probe: probeSend, ProbeDevice: ProbeSendDevice}
+		NewSender: stream.MakesSender(NewSender), NewLender: NewLender, Probe: probeSend,
+		ProbeDevice: ProbeSendDevice}
 )

@@ -29,9 +29,9 @@ type onward struct {
 	writer  sock.DevmemWriter
 	flow    msgzc.Flow
 
-	at, n int // of the memory, what is gathered for the next call
-	freed int // bytes that the kernel has let go of, of fragments that are not back
-	most  int // fragments that may be out
+	at, n int    // of the memory, what is gathered for the next call
+	back  uint64 // bytes of fragments that may go back
+	most  int    // fragments that may be out
 }
 
 // PassOn binds the memory for sending.
@@ -40,7 +40,6 @@ func (r *Receiver) PassOn(out *stream.Onward, _ *stream.Meter) (err error) {
 		most: min(int(r.mem.Size)/r.bufLen/2, held.Max/2)}
 	o.flow.Call = func(fd, off, n int) (int, unix.Errno) { return o.writer.Send(fd, o.binding.ID, off, n) }
 	o.flow.Explain = func(c *stream.Conn, errno unix.Errno) error { return explainSend(o.flow.Op, o.dev, c, errno) }
-	o.flow.Freed = func(n int) { o.freed += n }
 	if o.binding, err = bindTX(o.dev, r.mem); err != nil {
 		return nicqueue.Unsupported(Mode, err)
 	}
@@ -111,8 +110,8 @@ func (r *Receiver) makeRoom(m *stream.Meter) error {
 
 // ripen lets fragments go back all of whose bytes the kernel has let go of.
 func (o *onward) ripen(t *tokens) {
-	for t.ripe < t.held.Count() && o.freed >= int(t.held.At(t.ripe).Len) {
-		o.freed -= int(t.held.At(t.ripe).Len)
+	for t.ripe < t.held.Count() && o.flow.LetGo() >= o.back+uint64(t.held.At(t.ripe).Len) {
+		o.back += uint64(t.held.At(t.ripe).Len)
 		t.ripen()
 	}
 }

@@ -40,19 +40,26 @@ type Sender struct {
 // opt.NIC.Dev. The socket needs sock.Options.ZeroCopy. Close the socket before the
 // interface can be removed: see [nic.Device.BindTX].
 func NewSender(opt stream.Options) (*Sender, error) {
+	return openSender(opt, stream.PayloadBytes(opt.MessageBytes), func(s *Sender) error {
+		return s.fill(opt.MessageBytes)
+	})
+}
+
+// openSender binds so much memory, at most [maxPayload], which fill has filled.
+func openSender(opt stream.Options, size int, fill func(*Sender) error) (*Sender, error) {
 	s := &Sender{flow: msgzc.Flow{Op: "sendmsg with SCM_DEVMEM_DMABUF"}}
 	s.flow.Call, s.flow.Explain = s.call, s.explain
-	if err := s.open(opt); err != nil {
+	if err := s.open(opt, size, fill); err != nil {
 		return nil, errors.Join(nicqueue.Unsupported(Mode, err), s.Close())
 	}
 	return s, nil
 }
 
-func (s *Sender) open(opt stream.Options) (err error) {
+func (s *Sender) open(opt stream.Options, size int, fill func(*Sender) error) (err error) {
 	if s.dev, err = nic.Open(opt.NIC.Dev); err != nil {
 		return err
 	}
-	s.size = min(stream.PayloadBytes(opt.MessageBytes), maxPayload)
+	s.size = min(size, maxPayload)
 	area, err := dmabuf.NearTo(s.dev, cmp.Or(opt.TXArea, dmabuf.Udmabuf))
 	if err != nil {
 		return err
@@ -60,7 +67,7 @@ func (s *Sender) open(opt stream.Options) (err error) {
 	if s.mem, err = dmabuf.Make(area, s.size); err != nil {
 		return err
 	}
-	if err := s.fill(opt.MessageBytes); err != nil {
+	if err := fill(s); err != nil {
 		return err
 	}
 	if s.binding, err = bindTX(s.dev, s.mem); err != nil {

@@ -62,6 +62,7 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		case errno == unix.EAGAIN || errno == unix.EINTR:
 			// A signal of the runtime's may end every sleep: its clock counts.
 			r.reads.empty++
+			m.Nothing()
 			wait := r.idleTick
 			if ends {
 				wait = r.rest

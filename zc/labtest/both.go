@@ -45,11 +45,12 @@ func Both(t *testing.T, rx, tx string) {
 }
 
 // BothTrips runs zcbench with requests both ways at once: at both ends they come without a copy,
-// and are answered; by other queues that is found out.
-func BothTrips(t *testing.T, rx string) {
+// and are answered; by other queues that is found out. By tx rr- and a mode they are sent without
+// one, too, and so are the answers.
+func BothTrips(t *testing.T, rx, tx string) {
 	Need(t)
 	args := []string{"--both", "on", "--request", "8192", "--in-flight", "2"}
-	r := trips(t, rx, "rr", args...)
+	r := trips(t, rx, tx, args...)
 	h, back, asked := r.SUT, r.TG.Back, r.SUT.Back
 	if back == nil || asked == nil || back.Transactions == nil || asked.Transactions == nil ||
 		*asked.Transactions == 0 {
@@ -60,8 +61,14 @@ func BothTrips(t *testing.T, rx string) {
 		t.Errorf("%s of %s bytes of requests without a copy, the other way %s of %d; mismatches %s there",
 			count(h.ZeroCopyBytes), count(h.Bytes), count(back.ZeroCopyBytes), back.Bytes, count(back.Mismatches))
 	}
+	if tx != "rr" && (!uncopied(r.TG.ZeroCopyBytes, r.TG.CopiedBytes) ||
+		!uncopied(asked.ZeroCopyBytes, asked.CopiedBytes) || metric(h, "answers_zero_copy_bytes") <= 0 ||
+		metric(h, "answers_copied_bytes") != 0) {
+		t.Errorf("sent %s bytes of requests without a copy, the other way %s, and %v of answers",
+			count(r.TG.ZeroCopyBytes), count(asked.ZeroCopyBytes), metric(h, "answers_zero_copy_bytes"))
+	}
 	r = invalid(t, rx, ": the flow landed on queue 0, but the provider is on queue ",
-		append([]string{"--tx", "rr", "--control", plan.WrongQueue}, args...)...)
+		append([]string{"--tx", tx, "--control", plan.WrongQueue}, args...)...)
 	if b := r.TG.Back; b == nil || b.ZeroCopyBytes == nil || *b.ZeroCopyBytes != 0 || b.CopiedBytes == nil ||
 		*b.CopiedBytes == 0 {
 		t.Errorf("to another queue the other way is %+v", b)

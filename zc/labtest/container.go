@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +14,7 @@ import (
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/bpf"
-	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
-	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
@@ -121,30 +118,21 @@ func ContainerKilled(t *testing.T, rx string) {
 	splits(t)
 	before := DeviceState(t)
 	ct, flags := NewContainer(t)
-	cmd := exec.Command("zcbench", append([]string{"run", "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
-		"--duration", "10m", "--pace", "20M", "--json"}, flags...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	await.Until(t, "the leased queue has the receiver's memory", func() bool {
+	v := startVictim(t, rx, append(flags, "--pace", "20M")...)
+	v.until(t, "the leased queue has the receiver's memory", func() bool {
 		q, err := OnDevice(func(d *nic.Device) (nic.Queue, error) { return d.Queue(3) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return q.Leased && q.Provider != nic.ProviderNone
 	})
-	for _, pid := range append(counter.Children(cmd.Process.Pid), cmd.Process.Pid) {
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-			t.Errorf("kill %d: %v", pid, err)
-		}
-	}
-	_ = cmd.Wait()
+	v.kill(t)
 	AwaitFree(t, 3)
 	if left := Netkits(t, ct); len(left) != 2 {
 		t.Errorf("killed, it left %v, not a pair: there is nothing to restore", left)
 	}
-	said, err := exec.Command("zcbench", "restore").CombinedOutput()
-	t.Logf("%s", said)
+	said, err := restore(t)
+	t.Log(said)
 	if left := Netkits(t, ct); err != nil || left != nil {
 		t.Errorf("restore: %v, and left %v", err, left)
 	}

@@ -272,6 +272,8 @@ func kill(t *testing.T, name, env string, queues ...int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // else it holds the lease of the tests that follow
+	defer await.Later(await.Hang, func() { _ = cmd.Process.Kill() }).Stop()
 	start := received(t)
 	awaitLine(t, out, "flowing")
 	for _, queue := range queues {

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -139,7 +141,10 @@ func attempt(t *testing.T, rx string, unit time.Duration, args ...string) (r res
 		(2 * unit).String(),
 		"--stall", "1m", "--sample-interval", "0", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--gate",
 		"foreign_cores=off", "--gate", "replace=0"}
-	if !slices.Contains(args, "rr") && !slices.Contains(args, "crr") { // requests have no message
+	if !slices.ContainsFunc(args, func(a string) bool { // requests have no message
+		m, err := modes.Find(stream.TX, a)
+		return err == nil && m.Has(stream.RoundTrips)
+	}) {
 		flags = append(flags, "--message-size", "2M")
 	}
 	cmd := exec.Command("zcbench", append(flags, args...)...)

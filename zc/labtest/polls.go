@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/await"
@@ -14,7 +13,6 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // mostInterrupts a second come of a queue whose interrupts are on again after 100 times 50 us in
@@ -121,20 +119,13 @@ func napiState(t *testing.T) string {
 func KilledPoll(t *testing.T, rx, poll string) {
 	Need(t)
 	before := napiState(t)
-	cmd := exec.Command("zcbench", "run", "--sut", "netns:"+RXNS, "--tg", "netns:"+TXNS, "--rx", rx, "--tx", "tcp",
-		"--poll", poll, "--queue", "3", "--duration", "1m", "--pace", "10M", "--gate", "foreign_cores=off")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	await.Until(t, "NAPI is set", func() bool { return napiState(t) != before })
-	if err := unix.Kill(-cmd.Process.Pid, unix.SIGKILL); err != nil { // with its agents
-		t.Error(err)
-	}
-	_ = cmd.Wait()
+	v := startVictim(t, rx, "--sut", "netns:"+RXNS, "--poll", poll, "--queue", "3", "--pace", "10M", "--gate",
+		"foreign_cores=off")
+	v.until(t, "NAPI is set", func() bool { return napiState(t) != before })
+	v.kill(t)
 	await.Until(t, "NAPI is as it was", func() bool {
-		if out, err := exec.Command("zcbench", "restore", "--host", "netns:"+RXNS).CombinedOutput(); err != nil {
-			t.Logf("%v: %s", err, out) // its agents may live for a moment
+		if _, err := restore(t, "--host", "netns:"+RXNS); err != nil {
+			t.Log(err)
 		}
 		return napiState(t) == before
 	})

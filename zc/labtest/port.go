@@ -8,15 +8,11 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -206,14 +202,9 @@ func PortKilled(t *testing.T, rx string) {
 		}},
 	} {
 		start = received(t)
-		cmd := exec.Command("zcbench", append([]string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS,
-			"--rx", rx, "--tx", "tcp", "--duration", "10m", "--sample-interval", "0"}, byPort()...)...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		await.Until(t, when.name, when.is)
-		killTree(cmd.Process.Pid)
-		_ = cmd.Wait()
+		v := startVictim(t, rx, append(byPort(), "--sut", "netns:"+RXNS)...)
+		v.until(t, when.name, when.is)
+		v.kill(t)
 		if contexts, _ := set(t); contexts == 0 {
 			t.Errorf("killed with %s, it has left no context: the test shows nothing", when.name)
 		}
@@ -221,8 +212,8 @@ func PortKilled(t *testing.T, rx string) {
 			AwaitFree(t, queue)
 		}
 	}
-	out, err := exec.Command("zcbench", "restore").CombinedOutput()
-	t.Logf("%s", out)
+	said, err := restore(t)
+	t.Log(said)
 	if err != nil {
 		t.Error(err)
 	}
@@ -246,21 +237,6 @@ func set(t *testing.T) (contexts, rules int) {
 		t.Fatal(err)
 	}
 	return n[0], n[1]
-}
-
-// killTree kills the processes that one has started, which would restore all if it went first, then
-// itself.
-func killTree(pid int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, name := range stats {
-		b, _ := os.ReadFile(name)
-		_, after, _ := strings.Cut(string(b), ") ")
-		if f := strings.Fields(after); len(f) > 1 && f[1] == strconv.Itoa(pid) {
-			child, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-			killTree(child)
-		}
-	}
-	_ = unix.Kill(pid, unix.SIGKILL)
 }
 
 // PortPerDriver runs zcbench with flows by port on what the NIC imitates: where the driver has

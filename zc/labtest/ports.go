@@ -4,7 +4,6 @@ package labtest
 
 import (
 	"errors"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -124,17 +123,12 @@ func killedOnBoth(t *testing.T, rx string) {
 		return sum
 	}
 	start := bytes()
-	cmd := exec.Command("zcbench", append([]string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS, "--rx", rx,
-		"--tx", "tcp", "--duration", "10m", "--sample-interval", "0"}, onBoth()...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	await.Until(t, "payload on both ports", func() bool {
+	v := startVictim(t, rx, append(onBoth(), "--sut", "netns:"+RXNS)...)
+	v.until(t, "payload on both ports", func() bool {
 		now := bytes()
 		return now[0] > start[0]+1<<20 && now[1] > start[1]+1<<20
 	})
-	killTree(cmd.Process.Pid)
-	_ = cmd.Wait()
+	v.kill(t)
 	if rules, err := onBeside((*nic.Device).HasRules); err != nil || rules == 0 {
 		t.Errorf("it has left no rule on the second port (%v): the test shows nothing", err)
 	}
@@ -151,8 +145,8 @@ func killedOnBoth(t *testing.T, rx string) {
 		}
 		return true
 	})
-	out, err := exec.Command("zcbench", "restore").CombinedOutput()
-	t.Logf("%s", out)
+	said, err := restore(t)
+	t.Log(said)
 	if err != nil {
 		t.Error(err)
 	}

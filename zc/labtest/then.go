@@ -3,9 +3,11 @@
 package labtest
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/plan"
 )
 
@@ -55,4 +57,56 @@ func thenFast(t *testing.T, rx string, args ...string) {
 	} else {
 		t.Logf("%s: %.3f Gbit/s, passed on %.3f", rx, *r.SUT.ThroughputGbps, on.ThroughputGbps)
 	}
+}
+
+// ThenKilled kills zcbench and its agents (kill -9) while payload is passed on: the kernel frees
+// the queue and the memory, which devmem has bound for sending, too, zcbench restores what was set,
+// and the next run passes payload on.
+func ThenKilled(t *testing.T, rx string, args ...string) {
+	Need(t)
+	splits(t)
+	before, memories, came := DeviceState(t), DMABufs(t), receivedBack(t)
+	args = append([]string{"--then", plan.ThenForward}, args...)
+	v := startVictim(t, rx, append(args, "--sut", "netns:"+RXNS, "--pace", strconv.Itoa(paceMbps)+"M")...)
+	v.until(t, "a MiB has come back", func() bool { return receivedBack(t) > came+1<<20 })
+	if rx == "devmem" && DMABufs(t) == memories {
+		t.Error("it has no memory of a device: the test shows nothing")
+	}
+	v.kill(t)
+	if _, rules := set(t); rules == 0 {
+		t.Error("it has left no rule: the test shows nothing")
+	}
+	AwaitFree(t, 3)
+	AwaitDMABufs(t, memories)
+	said, err := restore(t)
+	t.Log(said)
+	if err != nil {
+		t.Error(err)
+	}
+	asBefore(t, before)
+	r := measured(t, rx, args...)
+	if on := r.SUT.Then; on == nil || !uncopied(on.ZeroCopyBytes, on.CopiedBytes) || *r.TG.Then.Mismatches != 0 {
+		t.Errorf("after it %+v went on, and %+v came back", on, r.TG.Then)
+	}
+	AwaitDMABufs(t, memories)
+}
+
+// receivedBack reads how many bytes have come to the other end.
+func receivedBack(t *testing.T) (n uint64) {
+	t.Helper()
+	all, err := In(TXNS, func() (map[int]nic.QueueStats, error) {
+		d, err := nic.Open(TXDev)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		return d.QueueStats()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range all {
+		n += q.Bytes
+	}
+	return n
 }

@@ -48,6 +48,39 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 	}
 }
 
+// LentTrips runs zcbench with round trips whose requests and answers leave without a copy, too, by
+// the kernel's word for each: it has let go of as many bytes as were sent. A rule that leads to
+// another queue is found out.
+func LentTrips(t *testing.T, rx, tx string) {
+	Need(t)
+	before := DeviceState(t)
+	args := []string{"--request", "8192", "--response", "16384", "--in-flight", "2"}
+	r := trips(t, rx, "rr-"+tx, args...)
+	sut, tg := r.SUT, r.TG
+	zero, copied, told := metric(sut, "answers_zero_copy_bytes"), metric(sut, "answers_copied_bytes"),
+		metric(sut, "answers_notifications")
+	switch {
+	case !whole(sut.ZeroCopyBytes, sut.CopiedBytes, *sut.Bytes):
+		t.Errorf("%s of %s bytes of requests came without a copy, %s copied", count(sut.ZeroCopyBytes),
+			count(sut.Bytes), count(sut.CopiedBytes))
+	case !uncopied(tg.ZeroCopyBytes, tg.CopiedBytes) || metric(tg, "zerocopy_completions") == 0:
+		t.Errorf("%s of %s bytes of requests left without a copy, %s copied", count(tg.ZeroCopyBytes),
+			count(tg.Bytes), count(tg.CopiedBytes))
+	case zero < 0.9*16384*float64(*sut.Transactions) || copied != 0 || told <= 0:
+		t.Errorf("%v bytes of %s answers left without a copy, %v copied, %v notifications", zero,
+			count(sut.Transactions), copied, told)
+	default:
+		t.Logf("%s requests, %s bytes of them sent without a copy, %v of answers, %v notifications of these",
+			count(tg.Transactions), count(tg.ZeroCopyBytes), zero, told)
+	}
+	r = invalid(t, rx, ": the flow landed on queue 0, but the provider is on queue ",
+		append([]string{"--tx", "rr-" + tx, "--control", plan.WrongQueue}, args...)...)
+	if h := r.SUT; h.Transactions == nil || *h.Transactions == 0 || h.CopiedBytes == nil || *h.CopiedBytes == 0 {
+		t.Errorf("by another queue %s requests came, %s bytes copied", count(h.Transactions), count(h.CopiedBytes))
+	}
+	asBefore(t, before)
+}
+
 // Visits runs zcbench with a connection for each request, of a receive mode that takes a queue
 // over: one rule for the flow's port brings all of them there, several at a time, and no byte of
 // theirs is copied; a rule that leads elsewhere is found out.

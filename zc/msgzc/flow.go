@@ -37,19 +37,19 @@ type Flow struct {
 	// not.
 	Explain func(c *stream.Conn, errno unix.Errno) error
 
-	// Freed, where it is set, is told of each call that the kernel has let go of, by its bytes, in
-	// the order of the calls.
-	Freed func(n int)
-
 	wait  sock.Waiter
 	queue sock.ErrQueue
 
 	next    uint32        // number of the next call with MSG_ZEROCOPY
 	pending int           // calls without their notification
 	size    [slots]uint32 // bytes of call n, at n % slots
-	free    uint32        // the oldest call that Freed was not told of
+	free    uint32        // the oldest call that the kernel holds memory of
 	gone    [slots]bool   // of those after it, which the kernel has let go of
+	letGo   uint64        // bytes of the calls before it
 }
+
+// LetGo returns of how many bytes the kernel has let go, of those before all that it still holds.
+func (f *Flow) LetGo() uint64 { return f.letGo }
 
 // Pass hands the kernel n bytes at offset off of the memory, and sleeps until it has taken all.
 func (f *Flow) Pass(c *stream.Conn, off, n int, m *stream.Meter) error {
@@ -68,6 +68,9 @@ func (f *Flow) Pass(c *stream.Conn, off, n int, m *stream.Meter) error {
 
 // Await sleeps until the kernel has let go of something, for a while.
 func (f *Flow) Await(c *stream.Conn, m *stream.Meter) error { return f.await(c, unix.POLLERR, m) }
+
+// AwaitRoom also wakes when the socket has room.
+func (f *Flow) AwaitRoom(c *stream.Conn, m *stream.Meter) error { return f.await(c, unix.POLLOUT, m) }
 
 // Drain waits until the kernel has let go of everything.
 func (f *Flow) Drain(c *stream.Conn, m *stream.Meter) error { return f.drain(c, m, false) }
@@ -97,10 +100,30 @@ func (f *Flow) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) error
 	}
 }
 
-// sendOne makes one call and takes the notifications that are there.
+// sendOne makes one call, or waits until another one can be made.
 func (f *Flow) sendOne(c *stream.Conn, off, want int, m *stream.Meter) (int, error) {
+	n, until, err := f.try(c, off, want, m)
+	if err == nil && until != 0 {
+		err = f.await(c, until, m)
+	}
+	return n, err
+}
+
+// Offer hands the kernel at most so many bytes, and does not wait for room: 0 is none. Only while
+// the kernel holds as many calls as may be, it sleeps for a while.
+func (f *Flow) Offer(c *stream.Conn, off, want int, m *stream.Meter) (int, error) {
+	n, until, err := f.try(c, off, want, m)
+	if err == nil && until == unix.POLLERR {
+		err = f.await(c, until, m)
+	}
+	return n, err
+}
+
+// try makes one call, unless the kernel holds as many as may be, and takes the notifications that
+// are there. until is the event after which another one may be made; 0: now.
+func (f *Flow) try(c *stream.Conn, off, want int, m *stream.Meter) (n int, until int16, err error) {
 	if f.pending >= window {
-		return 0, f.await(c, unix.POLLERR, m)
+		return 0, unix.POLLERR, nil
 	}
 	n, errno := f.Call(c.FD, off, want)
 	m.Call()
@@ -111,25 +134,25 @@ func (f *Flow) sendOne(c *stream.Conn, off, want int, m *stream.Meter) (int, err
 		f.pending++
 		m.Bytes(n)
 		if f.pending%16 == 0 { // else the queue would grow until the buffer is full
-			return n, f.reap(c, m)
+			return n, 0, f.Reap(c, m)
 		}
-		return n, nil
+		return n, 0, nil
 	case unix.EINTR:
-		return 0, nil
+		return 0, 0, nil
 	case unix.EAGAIN:
-		return 0, f.await(c, unix.POLLOUT, m)
+		return 0, unix.POLLOUT, nil
 	case unix.ENOBUFS:
 		if f.pending > 0 {
-			return 0, f.await(c, unix.POLLERR, m)
+			return 0, unix.POLLERR, nil
 		}
-		return 0, remedy.Error(remedy.SendZeroCopy, f.Op, errno, remedy.On{FD: c.FD})
+		return 0, 0, remedy.Error(remedy.SendZeroCopy, f.Op, errno, remedy.On{FD: c.FD})
 	}
 	if f.Explain != nil {
 		if err := f.Explain(c, errno); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
-	return 0, stream.SendError(c, f.Op, errno)
+	return 0, 0, stream.SendError(c, f.Op, errno)
 }
 
 // await sleeps until the socket has one of events or a notification, and takes
@@ -137,12 +160,12 @@ func (f *Flow) sendOne(c *stream.Conn, off, want int, m *stream.Meter) (int, err
 func (f *Flow) await(c *stream.Conn, events int16, m *stream.Meter) error {
 	f.wait.Wait(c.FD, events, waitMs) // POLLERR is always reported
 	m.Wait()
-	return f.reap(c, m)
+	return f.Reap(c, m)
 }
 
-// reap takes all notifications that are there.
-func (f *Flow) reap(c *stream.Conn, m *stream.Meter) error {
-	for {
+// Reap takes all notifications that are there.
+func (f *Flow) Reap(c *stream.Conn, m *stream.Meter) error {
+	for f.pending > 0 {
 		n, ok, errno := f.queue.Next(c.FD)
 		m.Call()
 		switch {
@@ -157,6 +180,7 @@ func (f *Flow) reap(c *stream.Conn, m *stream.Meter) error {
 			}
 		}
 	}
+	return nil
 }
 
 // account books the calls n.Lo..n.Hi as copied or not.
@@ -173,9 +197,7 @@ func (f *Flow) account(n sock.Notification, m *stream.Meter) error {
 	}
 	for ; f.gone[f.free%slots]; f.free++ {
 		f.gone[f.free%slots] = false
-		if f.Freed != nil {
-			f.Freed(int(f.size[f.free%slots]))
-		}
+		f.letGo += uint64(f.size[f.free%slots])
 	}
 	if n.Copied {
 		m.Copied(bytes)

@@ -183,6 +183,8 @@ func (r *Receiver) copy(c *stream.Conn, n int, m *stream.Meter) (end bool, err e
 		r.stats.copied += uint64(n)
 	case errno != unix.EAGAIN && errno != unix.EINTR:
 		return false, stream.ReceiveError(c, "recv", errno)
+	default:
+		m.Nothing()
 	}
 	return false, nil
 }

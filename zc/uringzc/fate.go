@@ -2,7 +2,11 @@
 
 package uringzc
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
 
 // Fate is what a notification says of the bytes of its request.
 type Fate int
@@ -63,5 +67,7 @@ func (f *Fates) Notes() []string {
 		100*float64(f.untoldBytes)/float64(f.untoldBytes+f.toldBytes))}
 }
 
-// UntoldBytes returns how many bytes are untold.
-func (f *Fates) UntoldBytes() uint64 { return f.untoldBytes }
+// Figures returns how many bytes are untold.
+func (f *Fates) Figures() []stream.Figure {
+	return []stream.Figure{{Name: UntoldFigure, Unit: "bytes", Value: float64(f.untoldBytes)}}
+}

@@ -11,3 +11,6 @@ import (
 
 // What zcrx receives goes on from where it lies, by SENDMSG_ZC.
 func TestLabThen(t *testing.T) { labtest.Then(t, zcrx.Mode, "--touch", "verify") }
+
+// Killed meanwhile, it leaves nothing.
+func TestLabThenKilled(t *testing.T) { labtest.ThenKilled(t, zcrx.Mode) }

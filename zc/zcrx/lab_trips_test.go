@@ -21,7 +21,14 @@ func TestLabTrips(t *testing.T) {
 // So are requests both ways.
 func TestLabBothTrips(t *testing.T) {
 	long.Test(t)
-	labtest.BothTrips(t, zcrx.Mode)
+	labtest.BothTrips(t, zcrx.Mode, "rr-uring-zc")
+}
+
+// Requests and answers are sent without a copy, too: by SEND_ZC, and in the long run from a dmabuf.
+func TestLabLentTrips(t *testing.T) {
+	for _, tx := range []string{"uring-zc", "devmem"}[:long.Rounds(1, 2)] {
+		t.Run(tx, func(t *testing.T) { labtest.LentTrips(t, zcrx.Mode, tx) })
+	}
 }
 
 // A connection for each request, by one rule for the port.

@@ -355,7 +355,6 @@ func (o *onward) evidence(e *stream.Evidence) {
 		return
 	}
 	e.Notes = append(e.Notes, o.fate.Notes()...)
-	e.Figures = append(e.Figures, stream.Figure{Name: uringzc.UntoldFigure, Unit: "bytes",
-		Value: float64(o.fate.UntoldBytes())},
-		stream.Figure{Name: "zcrx_onward_requests", Unit: "1", Value: float64(o.requests)})
+	e.Figures = append(append(e.Figures, o.fate.Figures()...), stream.Figure{Name: "zcrx_onward_requests", Unit: "1",
+		Value: float64(o.requests)})
 }

@@ -17,9 +17,11 @@ const _ = kind.Pure
 func TestWrongFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--rx tcp --tx rr --pace 1G": "--pace 1G: it applies to all modes but tx rr, " +
+			"tx rr-msg-zerocopy, tx rr-uring-zc, tx rr-devmem, " +
 			"tx crr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --rr-rate",
 		"--rx udp --tx udp-rr --message-size 4K": "--message-size 4K: it applies to all modes but " +
-			"tx rr, tx crr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --request, " +
+			"tx rr, tx rr-msg-zerocopy, tx rr-uring-zc, tx rr-devmem, " +
+			"tx crr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --request, " +
 			"--response",
 		"--rx tcp --tx rr --rr-timeout 1s": "--rr-timeout 1s: it applies to udp-rr, and " +
 			"this run has no such mode: leave it out",
@@ -31,7 +33,8 @@ func TestWrongFlags(t *testing.T) {
 			"one thread",
 		"--rx tcp --tx tcp --flows 2 --tg-cpu 2,3,4": "--tg-cpu: 3 CPUs are named, but this end has " +
 			"at most 2 threads: name no more than 2, or use more flows (flows)",
-		"--rx tcp --tx tcp --request 1K": "--request 1K: it applies to rr, crr, udp-rr, and " +
+		"--rx tcp --tx tcp --request 1K": "--request 1K: it applies to rr, " +
+			"rr-msg-zerocopy, rr-uring-zc, rr-devmem, crr, udp-rr, and " +
 			"this run has no such mode: leave it out",
 		"--rx tcp --tx rr --flows 64 --rr-rate 10 --duration 2s": "--rr-rate 10: 20 requests are due in 2s, of " +
 			"all flows together, and each of 64 flows needs one: " +

@@ -119,8 +119,8 @@ echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)
 	}
 	cmd.Env = append(cmd.Env, "PAIRS=4", "POD_WAIT=5", "KEEP=100", "OUT="+keep)
 	out, err := cmd.CombinedOutput()
-	const want = "pair 2 is left out: its tg does not run after 5 s: kubectl describe pods -l "
-	if cmd.ProcessState.ExitCode() != 1 || strings.Count(string(out), want) != 1 {
+	const left = "pair 2 is left out: its tg does not run after 5 s: kubectl describe pods -l "
+	if cmd.ProcessState.ExitCode() != 1 || strings.Count(string(out), left) != 1 {
 		t.Fatalf("%v: %s", err, out) // the status is that of the last pair that failed
 	}
 	if !strings.HasSuffix(string(out), "nobody took the results within 100 s: they go with this pod\n") {

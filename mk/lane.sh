@@ -260,7 +260,8 @@ lab() {
 	own_machine "$flow_layouts" '--cpus 6' ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
 	own_machine '^TestIntegrationKTLS$' "--kernel trixie-backports $ktls" ./bench || status=1
-	own_machine '^TestTLSOfOthers$|^TestTLSIsDamaged$' "$ktls" ./baseline || status=1
+	own_machine '^TestTLSOfOthers$|^TestTLSIsDamaged$|^TestTLSEndsWhole$' "$ktls" ./baseline || status=1
+	own_machine '^TestCloseNotify$|^TestKnowsOptions$|^TestRefusedKeys$' "$ktls" ./flow/records || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 	for mode in devmem zcrx; do
 		own_machine "$two_ports" '--softnic pairs=2' ./zc/$mode || status=1

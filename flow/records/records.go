@@ -155,6 +155,9 @@ func (o *Opener) open(rec []byte) ([]byte, error) {
 	for n > 0 && plain[n-1] == 0 { // padding
 		n--
 	}
+	if n == len(closeNotify)+1 && plain[n-1] == alert && [2]byte(plain) == closeNotify {
+		return nil, ErrClosed
+	}
 	if n == 0 || plain[n-1] != data {
 		return nil, o.wrong(fmt.Errorf("it has no payload: %w", unix.EIO))
 	}

@@ -143,7 +143,8 @@ func TestOddRecords(t *testing.T) {
 		err  error
 	}{
 		"padded": {seal('a', 'b', data, 0, 0, 0), "ab", nil},
-		"alert":  {seal(1, 0, 21), "", unix.EIO},
+		"alert":  {seal(2, 40, alert), "", unix.EIO},
+		"closed": {seal(1, 0, alert), "", ErrClosed},
 		"empty":  {seal(0, 0), "", unix.EIO},
 		"plain":  {[]byte("some payload without TLS"), "", unix.EBADMSG},
 		"short":  {[]byte{data, 3, 3, 0, 16, 1}, "", unix.EBADMSG},

@@ -5,6 +5,7 @@ package stream
 import (
 	"errors"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 
@@ -17,8 +18,11 @@ func BlamesPeer(err error) bool {
 	return errors.Is(err, ErrAborted) || fault.BlamesPeer(err)
 }
 
-// ReceiveError names what a failed receive call on c means.
+// ReceiveError names what a failed receive call on c means; nil: the sender has ended the payload.
 func ReceiveError(c *Conn, op string, err error) error {
+	if errors.Is(err, unix.EIO) && c.Aborted() == nil && c.TLS.InKernel() && records.Notified(c.FD) {
+		return nil
+	}
 	return flowError(c, remedy.Recv, op, err, "sender")
 }
 

@@ -54,6 +54,9 @@ func (c *Conn) Encrypt(sends bool, o Options, h Hello, back bool) (err error) {
 	return nil
 }
 
+// InKernel reports whether the kernel has the keys.
+func (e *Encryption) InKernel() bool { return e != nil && e.Sealer == nil && e.opener == nil }
+
 // agree refuses what the ends of a flow do not agree on.
 func agree(how records.How, v records.Version) error {
 	const both = "give both ends the same --tls"
@@ -70,7 +73,7 @@ func agree(how records.How, v records.Version) error {
 func (c *Conn) Toucher(t Touch, h Hello) *Toucher {
 	r := NewToucher(t, int(h.PeriodBytes))
 	if c.TLS != nil {
-		r.opener = c.TLS.opener
+		r.opener, r.fd = c.TLS.opener, c.FD
 	}
 	return r
 }
@@ -92,7 +95,7 @@ func (e *Encryption) Figures() (out []Figure) {
 	case e.opener != nil:
 		out = append(out, Figure{"tls_records", "1", float64(e.opener.Records())},
 			Figure{"tls_gathered_bytes", "bytes", float64(e.opener.Gathered())})
-	case e.Sealer == nil:
+	case e.InKernel():
 		flag("tls_device", e.Kept.Device)
 		flag("tls_no_pad", e.Kept.NoPad)
 		flag("tls_zerocopy", e.Kept.ZeroCopy)

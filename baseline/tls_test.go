@@ -60,7 +60,7 @@ func decrypted(t *testing.T, rx stream.Mode, how records.How, h func(*stream.Hel
 // byHand seals some records of a payload as h says, flips a bit of one, and sends them.
 func byHand(t *testing.T, flip int) func(tx *stream.Conn, h stream.Hello, p *stream.Payload) {
 	return func(tx *stream.Conn, h stream.Hello, p *stream.Payload) {
-		k, err := records.Derive(h.Cookie[:], h.Flow, false)
+		k, err := records.Derive(h.Cookie[:], records.Payload, h.Flow, false)
 		if err != nil {
 			t.Fatal(err)
 		}

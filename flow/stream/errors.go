@@ -40,6 +40,11 @@ func flowError(c *Conn, call remedy.Call, op string, err error, peer string) err
 	return e
 }
 
+// AskError names what a failed call that takes answers on c means.
+func AskError(c *Conn, op string, err error) error {
+	return flowError(c, remedy.Recv, op, err, "receiver")
+}
+
 // AnswerError names what a failed call that sends an answer on c means.
 func AnswerError(c *Conn, err error) error {
 	return flowError(c, remedy.Send, "send an answer", err, "sender")

@@ -4,6 +4,7 @@ package baseline
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -162,17 +163,19 @@ func TestTLSEndsWhole(t *testing.T) {
 			if how == records.User && !tx.Has(stream.Encrypts) {
 				continue
 			}
-			t.Run(tx.Name, func(t *testing.T) { endsWhole(t, rx, tx, how) })
+			for _, room := range []int{33 << 10, 40 << 10, 52 << 10, 64 << 10} { // so that it ends at any place
+				t.Run(fmt.Sprint(tx.Name, "/", room), func(t *testing.T) { endsWhole(t, rx, tx, how, room) })
+			}
 		}
 	})
 }
 
-func endsWhole(t *testing.T, rx, tx stream.Mode, how records.How) {
+func endsWhole(t *testing.T, rx, tx stream.Mode, how records.How, room int) {
 	if err := tx.Support(""); err != nil {
 		t.Skip(err)
 	}
 	p := streamtest.Payload(t, tlsMessage)
-	c, peer, h := streamtest.Flow(t, p, sock.Options{RcvBuf: 64 << 10, SndBuf: 64 << 10})
+	c, peer, h := streamtest.Flow(t, p, sock.Options{RcvBuf: 64 << 10, SndBuf: room})
 	h.Records = records.TLS13
 	o := stream.Options{MessageBytes: tlsMessage, Touch: stream.TouchVerify, TLS: how}
 	if err := errors.Join(c.Encrypt(false, o, h, false), peer.Encrypt(true, o, h, false)); err != nil {

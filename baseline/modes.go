@@ -22,7 +22,8 @@ var (
 	TCPSend = stream.Mode{Name: "tcp", Role: stream.TX, Summary: "send from a user buffer", Traits: stream.Encrypts,
 		NewSender: stream.MakesSender(NewTCPSender)}
 	RoundTrips = stream.Mode{Name: "rr", Role: stream.TX,
-		Summary: "round trips: requests by send, and the receiver's answers", Traits: stream.RoundTrips,
+		Summary:   "round trips: requests by send, and the receiver's answers",
+		Traits:    stream.RoundTrips | stream.Encrypts,
 		NewSender: stream.MakesSender(newRRSender)}
 	Connections = stream.Mode{Name: "crr", Role: stream.TX,
 		Summary: "a connection for each request: connect, request, response, close",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
@@ -35,7 +36,7 @@ func TestLentRoundTrips(t *testing.T) {
 				if err := by.Probe(); err != nil {
 					t.Skip(err)
 				}
-				tx, asks, answers, sent, received := tripsBy(t, by, x.request, stream.TripOptions{
+				tx, asks, answers, sent, received := tripsBy(t, by, records.None, x.request, stream.TripOptions{
 					ResponseBytes: x.response, InFlight: x.inFlight, PerSecond: x.rate}, nil)
 				a := answers.Answers()
 				reached(t, asks, x.least)

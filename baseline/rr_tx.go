@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
@@ -28,6 +29,10 @@ type rrSender struct {
 
 	lender stream.Lender // of requests that are not copied; nil: they are
 	period uint64        // of the payload in it
+
+	records []byte // room for those of requests, where the application makes them
+	out     []byte // of them, what is not sent yet
+	inside  int    // bytes of requests in them
 }
 
 // answerBuffer holds what one recv takes of answers.
@@ -86,6 +91,9 @@ func (s *rrSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) erro
 	if s.opt.Trips.PerSecond > 0 {
 		sock.Punctual()
 	}
+	if c.TLS != nil && c.TLS.Sealer != nil {
+		s.records = make([]byte, 0, records.Sealed(recordsPerCall*records.MaxPlain))
+	}
 	for !c.Stopping() || t.InFlight() > 0 || s.owed > 0 {
 		if err := c.Aborted(); err != nil {
 			return err
@@ -116,11 +124,12 @@ func (s *rrSender) send(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *s
 		return s.lend(c, t, m)
 	}
 	for s.owed > 0 {
-		n, errno := sock.Send(c.FD, p.At(s.pos, min(s.owed, p.MessageBytes())), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		n, errno := sock.Send(c.FD, s.next(c, p), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 		m.Call()
 		t.Waited()
 		switch {
 		case errno == 0:
+			n = s.took(n)
 			m.Bytes(n)
 			s.owed, s.pos = s.owed-n, s.pos+uint64(n)
 		case errno == unix.EAGAIN:
@@ -146,6 +155,29 @@ func (s *rrSender) lend(c *stream.Conn, t *stream.Trips, m *stream.Meter) error 
 		s.owed, s.pos, s.blocked = s.owed-n, s.pos+uint64(n), n == 0
 	}
 	return nil
+}
+
+// next returns what is to be sent of what is owed: itself, or the records of it.
+func (s *rrSender) next(c *stream.Conn, p *stream.Payload) []byte {
+	if s.records == nil {
+		return p.At(s.pos, min(s.owed, p.MessageBytes()))
+	}
+	if len(s.out) == 0 {
+		s.inside = min(s.owed, p.MessageBytes(), recordsPerCall*records.MaxPlain)
+		s.out = c.TLS.Sealer.SealAll(s.records, p.At(s.pos, s.inside))
+	}
+	return s.out
+}
+
+// took returns how many bytes of requests have left with n bytes.
+func (s *rrSender) took(n int) int {
+	if s.records == nil {
+		return n
+	}
+	if s.out = s.out[n:]; len(s.out) > 0 {
+		return 0
+	}
+	return s.inside
 }
 
 // receive waits for answers, or until more requests are due or there is room for them, and takes
@@ -186,7 +218,7 @@ func (s *rrSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m
 	m.Wait()
 	switch {
 	case n > 0 && errno == 0:
-		t.Take(s.buf.Bytes()[:n], p, m)
+		return s.take(c, s.buf.Bytes()[:n], t, p, m)
 	case errno == 0:
 		if err := c.Aborted(); err != nil {
 			return err
@@ -194,11 +226,30 @@ func (s *rrSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m
 		return &fault.Error{Op: "wait for answers", Err: errors.New("the receiver ended the flow"), Peer: true,
 			How: "see its own message"}
 	case errno != unix.EINTR && errno != unix.EAGAIN:
-		return stream.SendError(c, "wait for answers", errno)
+		return stream.AskError(c, "wait for answers", errno)
 	default:
 		t.Waited()
 		if s.lender != nil { // what woke it may be a notification
 			return s.lender.Reap(c, m)
+		}
+	}
+	return nil
+}
+
+// take books what came of answers, decrypted where that is the application's work.
+func (s *rrSender) take(c *stream.Conn, got []byte, t *stream.Trips, p *stream.Payload, m *stream.Meter) error {
+	if c.TLS == nil || c.TLS.Opener == nil {
+		t.Take(got, p, m)
+		return nil
+	}
+	t.Waited()
+	for len(got) > 0 {
+		plain, rest, err := c.TLS.Opener.Next(got)
+		if err != nil {
+			return stream.AskError(c, "decrypt answers", err)
+		}
+		if got = rest; len(plain) > 0 {
+			t.Take(plain, p, m)
 		}
 	}
 	return nil

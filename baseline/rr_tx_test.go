@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
@@ -20,26 +21,41 @@ import (
 // roundTrips begins a flow of round trips over loopback. The receiver's path answers.
 func roundTrips(t *testing.T, request int, o stream.TripOptions, spoil func(*stream.Conn)) (tx *stream.Conn, asks,
 	answers *stream.Meter, sent, received <-chan error) {
+	return encryptedTrips(t, records.None, request, o, spoil)
+}
+
+// encryptedTrips does so with requests and answers encrypted.
+func encryptedTrips(t *testing.T, how records.How, request int, o stream.TripOptions,
+	spoil func(*stream.Conn)) (tx *stream.Conn, asks, answers *stream.Meter, sent, received <-chan error) {
 	t.Helper()
-	return tripsBy(t, RoundTrips, request, o, spoil)
+	return tripsBy(t, RoundTrips, how, request, o, spoil)
 }
 
 // tripsBy does so by a send mode.
-func tripsBy(t *testing.T, by stream.Mode, request int, o stream.TripOptions, spoil func(*stream.Conn)) (
-	tx *stream.Conn, asks, answers *stream.Meter, sent, received <-chan error) {
+func tripsBy(t *testing.T, by stream.Mode, how records.How, request int, o stream.TripOptions,
+	spoil func(*stream.Conn)) (tx *stream.Conn, asks, answers *stream.Meter, sent, received <-chan error) {
 	t.Helper()
 	payload := streamtest.Payload(t, request*o.InFlight)
 	rx, tx, h := streamtest.Flow(t, payload, sock.Options{ZeroCopy: by.Has(stream.ZeroCopySocket)})
 	h.MessageBytes, h.ResponseBytes = uint64(request), uint32(o.ResponseBytes)
+	if how != records.None {
+		h.Records = records.TLS13
+	}
 	asks, answers = new(stream.Meter), new(stream.Meter)
 	asks.Trip(stream.NewTrips(request, o))
+	to := stream.Options{MessageBytes: 64 << 10, Touch: stream.TouchVerify, TLS: how}
+	from := stream.Options{MessageBytes: request, Trips: o, TLS: how}
+	if err := errors.Join(rx.Encrypt(false, to, h, false), rx.EncryptAnswers(),
+		tx.Encrypt(true, from, h, false)); err != nil {
+		t.Fatal(err)
+	}
 	a, err := stream.NewAnswers(rx, h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	answers.Answer(a)
 	received = onThread(func() error {
-		r, err := NewTCPReceiver(stream.Options{MessageBytes: 64 << 10, Touch: stream.TouchVerify})
+		r, err := NewTCPReceiver(to)
 		if err != nil {
 			return err
 		}
@@ -64,7 +80,7 @@ func tripsBy(t *testing.T, by stream.Mode, request int, o stream.TripOptions, sp
 		return errors.Join(r.Receive(rx, answers), a.Err(), a.Drain())
 	})
 	sent = onThread(func() error {
-		s, err := by.NewSender(stream.Options{MessageBytes: request, Trips: o})
+		s, err := by.NewSender(from)
 		if err != nil {
 			return err
 		}
@@ -130,6 +146,45 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
+// It is so of requests and answers in records, by whoever makes them, and the farewell comes behind
+// them.
+func TestRoundTripsInRecords(t *testing.T) {
+	for _, how := range []records.How{records.User, records.Kernel} {
+		for _, x := range []struct {
+			request, response, inFlight int
+			least                       uint64
+		}{{1, 1, 1, 500}, {100, 7, 3, 500}, {7, 20000, 16, 300}, {1 << 18, 1 << 18, 16, 40}} {
+			t.Run(fmt.Sprintf("%s-%d-%d-%d", how, x.request, x.response, x.inFlight), func(t *testing.T) {
+				if how.InKernel() && !records.Loaded() {
+					t.Skip("the kernel has no kTLS, or has not loaded it (modprobe tls)")
+				}
+				recordsOfTrips(t, how, x.request, x.response, x.inFlight, x.least)
+			})
+		}
+	}
+}
+
+func recordsOfTrips(t *testing.T, how records.How, request, response, inFlight int, least uint64) {
+	rx := make(chan *stream.Conn, 1)
+	tx, asks, answers, sent, received := encryptedTrips(t, how, request, stream.TripOptions{ResponseBytes: response,
+		InFlight: inFlight}, func(c *stream.Conn) { rx <- c })
+	reached(t, asks, least)
+	tx.Stop()
+	if err := errors.Join(over(t, sent), over(t, received)); err != nil {
+		t.Fatal(err)
+	}
+	a, b := asks.Snapshot(), answers.Snapshot()
+	if a.Transactions != b.Transactions || a.Bytes != b.Bytes || a.Mismatches+b.Mismatches != 0 {
+		t.Errorf("asked %+v, answered %+v", a, b)
+	}
+	said := stream.Farewell{Bytes: b.Bytes, Verified: true}
+	err := (<-rx).SendFarewell(said)
+	heard, err2 := tx.ReadFarewell(await.Deadline())
+	if err != nil || err2 != nil || heard != said {
+		t.Errorf("%+v, %v, %v", heard, err, err2)
+	}
+}
+
 // A rate is kept, and not exceeded.
 func TestRoundTripsKeepTheirRate(t *testing.T) {
 	kind.Timed(t)
@@ -177,7 +232,7 @@ func TestRoundTripsDoNotAllocate(t *testing.T) {
 }
 
 func testDoNotAllocate(t *testing.T, by stream.Mode) {
-	tx, asks, _, sent, received := tripsBy(t, by, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
+	tx, asks, _, sent, received := tripsBy(t, by, records.None, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
 	reached(t, asks, 500)
 	runtime.GC()
 	var a, b runtime.MemStats

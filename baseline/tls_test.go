@@ -4,8 +4,10 @@ package baseline
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
@@ -59,7 +61,7 @@ func decrypted(t *testing.T, rx stream.Mode, how records.How, h func(*stream.Hel
 // byHand seals some records of a payload as h says, flips a bit of one, and sends them.
 func byHand(t *testing.T, flip int) func(tx *stream.Conn, h stream.Hello, p *stream.Payload) {
 	return func(tx *stream.Conn, h stream.Hello, p *stream.Payload) {
-		k, err := records.Derive(h.Cookie[:], h.Flow, false)
+		k, err := records.Derive(h.Cookie[:], records.Payload, h.Flow, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,4 +152,82 @@ func TestTLSIsDamaged(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What the kernel has taken of payload arrives whole. The receiver takes nothing until the sender
+// has stopped: then the kernel has the first part of a record in the socket, and the rest of it
+// aside. And meanwhile the sender gets signals, as from the Go runtime.
+func TestTLSEndsWhole(t *testing.T) {
+	tlsModes(t, func(t *testing.T, rx stream.Mode, how records.How) {
+		for _, tx := range []stream.Mode{TCPSend, UringSend, Sendfile} {
+			if how == records.User && !tx.Has(stream.Encrypts) {
+				continue
+			}
+			for _, room := range []int{33 << 10, 40 << 10, 52 << 10, 64 << 10} { // so that it ends at any place
+				t.Run(fmt.Sprint(tx.Name, "/", room), func(t *testing.T) { endsWhole(t, rx, tx, how, room) })
+			}
+		}
+	})
+}
+
+func endsWhole(t *testing.T, rx, tx stream.Mode, how records.How, room int) {
+	if err := tx.Support(""); err != nil {
+		t.Skip(err)
+	}
+	p := streamtest.Payload(t, tlsMessage)
+	c, peer, h := streamtest.Flow(t, p, sock.Options{RcvBuf: 64 << 10, SndBuf: room})
+	h.Records = records.TLS13
+	o := stream.Options{MessageBytes: tlsMessage, Touch: stream.TouchVerify, TLS: how}
+	if err := errors.Join(c.Encrypt(false, o, h, false), peer.Encrypt(true, o, h, false)); err != nil {
+		t.Fatal(err)
+	}
+	var sent, got stream.Meter
+	thread, sender := make(chan int, 1), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		thread <- unix.Gettid()
+		s, err := tx.NewSender(o)
+		if err == nil {
+			defer s.Close()
+			err = errors.Join(s.Send(peer, p, &sent), peer.EndOfSend())
+		}
+		if err == nil {
+			_, err = peer.ReadFarewell(await.Deadline())
+		}
+		sender <- err
+	}()
+	tid := <-thread
+	for last, queued := -1, 0; queued == 0 || queued != last; {
+		await.Pause("the socket is full by then, or the test is easier", 30*time.Millisecond)
+		var err error
+		last = queued
+		if queued, err = unix.IoctlGetInt(peer.FD, unix.SIOCOUTQ); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Tgkill(unix.Getpid(), tid, unix.SIGURG); err != nil {
+			t.Fatal(err)
+		}
+	}
+	peer.Stop()
+	await.Pause("it ends the flow meanwhile, or the test is easier", 150*time.Millisecond)
+	received := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		r, err := rx.NewReceiver(o)
+		if err == nil {
+			defer r.Close()
+			err = r.Attach(c, h)
+		}
+		if err == nil {
+			err = r.Receive(c, &got)
+		}
+		received <- errors.Join(err, c.SendFarewell(stream.Farewell{Bytes: got.Snapshot().Bytes}))
+	}()
+	rerr, serr := await.Chan(t, "the receiver", received), await.Chan(t, "the sender", sender)
+	n, m := sent.Snapshot(), got.Snapshot()
+	if rerr != nil || serr != nil || n.Bytes == 0 || m.Bytes != n.Bytes || m.Mismatches != 0 {
+		t.Errorf("sent %d bytes, got %d, %d wrong; receiver: %v; sender: %v", n.Bytes, m.Bytes, m.Mismatches, rerr, serr)
+	}
 }

@@ -25,14 +25,10 @@ func sealing(c *stream.Conn, m *stream.Meter, send sends) sends {
 			return n, err
 		}
 	}
-	buf := make([]byte, 0, recordsPerCall*(records.MaxPlain+records.Overhead))
+	buf := make([]byte, 0, records.Sealed(recordsPerCall*records.MaxPlain))
 	return func(p []byte) (int, error) {
 		p = p[:min(len(p), recordsPerCall*records.MaxPlain)]
-		out := buf
-		for at := 0; at < len(p); at += records.MaxPlain {
-			out = c.TLS.Sealer.Seal(out, p[at:min(at+records.MaxPlain, len(p))])
-		}
-		for len(out) > 0 {
+		for out := c.TLS.Sealer.SealAll(buf, p); len(out) > 0; {
 			n, err := send(out)
 			if err == nil {
 				err = c.Aborted()

@@ -144,6 +144,7 @@ func (r *UringReceiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (r
 	case errno == unix.EINVAL && r.bundle && m.Snapshot().Bytes == 0:
 		r.bundle = false // a kernel before 6.10
 	case errno != 0:
+		r.ended = true
 		return false, stream.ReceiveError(c, "io_uring recv", errno)
 	case cqe.Res == 0:
 		r.ended = true

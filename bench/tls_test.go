@@ -15,13 +15,19 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
+// trips is of requests and answers, which have keys of their own.
+func trips(rx string) plan.Cell {
+	return plan.Cell{RX: rx, TX: "rr", Request: 1000, Response: 20000, InFlight: 4}
+}
+
 // The application encrypts, and the payload comes as it was sent, by each mode that can have it, of
-// one flow and of several, and both ways.
+// one flow and of several, both ways, and of requests and answers.
 func TestIntegrationUserTLS(t *testing.T) {
 	for _, x := range []plan.Cell{
 		{RX: "tcp", TX: "tcp"}, {RX: "uring", TX: "uring"}, {RX: "tcp", TX: "uring", Flows: 2},
 		{RX: "uring", TX: "tcp", MessageBytes: 1000}, {RX: "zcrx-nodev", TX: "tcp"},
 		{RX: "zcrx-nodev", TX: "tcp", Flows: 2}, {RX: "tcp", TX: "tcp", Both: new(true)},
+		trips("tcp"), trips("uring"), trips("zcrx-nodev"),
 	} {
 		rec := newRig(t).encrypted(t, x, records.User)
 		if rec.Verdict == results.Unsupported && x.RX == "zcrx-nodev" {
@@ -41,6 +47,7 @@ func TestIntegrationKTLS(t *testing.T) {
 	for _, x := range []plan.Cell{
 		{RX: "tcp", TX: "tcp"}, {RX: "uring", TX: "uring"}, {RX: "tcp", TX: "sendfile", Flows: 2},
 		{RX: "uring", TX: "sendfile", MessageBytes: 1000}, {RX: "tcp", TX: "tcp", Both: new(true)},
+		trips("tcp"), trips("uring"),
 	} {
 		rec := newRig(t).encrypted(t, x, records.Kernel)
 		if records.Loaded() {
@@ -65,7 +72,9 @@ func (r *rig) encrypted(t *testing.T, c plan.Cell, how records.How) results.Reco
 	if len(r.sut.Info.OnlineCPUs) < 2*c.Flows {
 		c.Flows = 1 // both ends are here, each flow with a CPU of its own
 	}
-	c.TLS, c.Touch, c.MessageBytes = string(how), "verify", cmp.Or(c.MessageBytes, 256<<10)
+	if c.TLS, c.Touch = string(how), "verify"; !c.RoundTrips() {
+		c.MessageBytes = cmp.Or(c.MessageBytes, 256<<10)
+	}
 	c.ID = fmt.Sprintf("%s/%s/%s", c.RX, c.TX, how)
 	return r.Runner.Run(t.Context(), matrix.Run{Cell: c})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -256,8 +257,13 @@ func (t *Tasks) runOn(name string, cpus []int) error {
 	return nil
 }
 
-// A CPU that changes while it is copied is copied again, up to a number of times.
-const mostCopies = 100
+// A CPU that changes while it is copied is copied again, up to a number of times. Of a virtual
+// machine it may be halted in the middle of a change, until its host lets it go on: that is waited
+// for, up to so many milliseconds.
+const (
+	mostCopies = 100
+	mostWaits  = 50
+)
 
 // Read reads the times up to now. What runs has the time since the last switch. A CPU that changes
 // too fast is left out.
@@ -267,6 +273,10 @@ func (t *Tasks) Read() (*counter.TaskTimes, error) {
 		return nil, err
 	}
 	out := t.ReadCPUs(online)
+	for n := 0; len(out.Unread) > 0 && n < mostWaits; n++ {
+		time.Sleep(time.Millisecond)
+		out = t.ReadCPUs(online)
+	}
 	out.Missed = t.Missed()
 	return out, nil
 }

@@ -260,8 +260,12 @@ lab() {
 	own_machine "$nodes" "${nodes_machine[*]}" ./zc/zcrx || status=1
 	own_machine "$flow_layouts" '--cpus 6' ./zc/zcrx || status=1
 	own_machine "$pollers" '--load veth' ./bench || status=1
+	own_machine '^TestLabKernelFeatures$' "$ktls" ./bench/doctor || status=1
+	own_machine '^TestLabKernelFeatures$' "--kernel trixie-backports $ktls" ./bench/doctor |
+		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 on trixie-backports"/' || status=1
 	own_machine '^TestIntegrationKTLS$' "--kernel trixie-backports $ktls" ./bench || status=1
-	own_machine '^TestTLSOfOthers$|^TestTLSIsDamaged$' "$ktls" ./baseline || status=1
+	own_machine '^TestTLSOfOthers$|^TestTLSIsDamaged$|^TestTLSEndsWhole$' "$ktls" ./baseline || status=1
+	own_machine '^TestCloseNotify$|^TestKnowsOptions$|^TestRefusedKeys$' "$ktls" ./flow/records || status=1
 	own_machine "$netem" '--load sch_netem' ./bpf || status=1
 	for mode in devmem zcrx; do
 		own_machine "$two_ports" '--softnic pairs=2' ./zc/$mode || status=1

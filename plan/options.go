@@ -182,7 +182,7 @@ var Options = []Option{
 		value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
 	{Name: "tls", Type: "string", Help: "who encrypts the payload at both ends, AES-GCM 128: none; ktls: the kernel " +
 		"(TLS 1.3); ktls-hw: the NIC; user: the application (docs/tls.md)",
-		Kind: OfPath, concerns: byTCP, besides: has(stream.RoundTrips), Default: "none", Sets: tlsFeatures,
+		Kind: OfPath, concerns: byTCP, Default: "none", Sets: tlsFeatures,
 		Takes: "none, ktls, ktls-hw or user", Words: tlsWays,
 		value: noneOr(func(c *Cell) *string { return &c.TLS }, parseTLS, "none")},
 	{Name: "request", Since: 3, Column: "request_bytes", Type: "bytes",

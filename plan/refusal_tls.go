@@ -17,6 +17,12 @@ func encryptionFits(m stream.Mode, c *Cell) error {
 	var why string
 	switch how := records.How(c.TLS); {
 	case how == records.None:
+	case m.Has(stream.Connects):
+		why = "tx " + m.Name + " makes a connection for each request, which a server encrypts after a handshake, " +
+			"most of its work, and here there is none: use tx rr"
+	case how == records.Device && m.Has(stream.RoundTrips):
+		why = "records go both ways with tx " + m.Name + ", and the NIC is asked for one way of each end: use tls: " +
+			"ktls or user"
 	case how.InKernel():
 		why = kernelRefuses(m)
 	case !m.Has(stream.Encrypts):

@@ -46,9 +46,15 @@ type Key struct {
 	iv  [12]byte // in TLS 1.2 the first four bytes, and the rest is in each record
 }
 
-// Derive makes the key of a flow's payload; back: of the other way of a flow that goes both.
-func Derive(secret []byte, flow int, back bool) (*Key, error) {
-	b, err := hkdf.Key(sha256.New, secret, nil, fmt.Sprintf("zcbench payload, flow %d, back %t", flow, back),
+// What a key is for.
+const (
+	Payload = "payload"
+	Answers = "answers" // to payload that is requests
+)
+
+// Derive makes the key of what a flow carries; back: of the other way of a flow that goes both.
+func Derive(secret []byte, what string, flow int, back bool) (*Key, error) {
+	b, err := hkdf.Key(sha256.New, secret, nil, fmt.Sprintf("zcbench %s, flow %d, back %t", what, flow, back),
 		len(Key{}.key)+len(Key{}.iv))
 	if err != nil {
 		return nil, fmt.Errorf("derive the flow's key: %w", err)

@@ -69,6 +69,17 @@ func (s *Sealer) Seal(dst, plain []byte) []byte {
 	return s.aead.Seal(dst[:body], s.number(), dst[body:], dst[at:body])
 }
 
+// SealAll appends to dst the records of as many bytes as there are.
+func (s *Sealer) SealAll(dst, plain []byte) []byte {
+	for at := 0; at < len(plain); at += MaxPlain {
+		dst = s.Seal(dst, plain[at:min(at+MaxPlain, len(plain))])
+	}
+	return dst
+}
+
+// Sealed returns how long the records of n bytes are.
+func Sealed(n int) int { return n + (n+MaxPlain-1)/MaxPlain*Overhead }
+
 // Opener opens the records of a flow in the application: from where they lie into the memory of
 // its messages, one after another. What crosses buffers is gathered first, because the cipher wants
 // a record in one piece.
@@ -154,6 +165,9 @@ func (o *Opener) open(rec []byte) ([]byte, error) {
 	n := len(plain)
 	for n > 0 && plain[n-1] == 0 { // padding
 		n--
+	}
+	if n == len(closeNotify)+1 && plain[n-1] == alert && [2]byte(plain) == closeNotify {
+		return nil, ErrClosed
 	}
 	if n == 0 || plain[n-1] != data {
 		return nil, o.wrong(fmt.Errorf("it has no payload: %w", unix.EIO))

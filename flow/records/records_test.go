@@ -19,7 +19,7 @@ var secret = []byte("0123456789abcdef")
 
 func key(t testing.TB, secret []byte, flow int, back bool) *Key {
 	t.Helper()
-	k, err := Derive(secret, flow, back)
+	k, err := Derive(secret, Payload, flow, back)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,8 @@ func TestOddRecords(t *testing.T) {
 		err  error
 	}{
 		"padded": {seal('a', 'b', data, 0, 0, 0), "ab", nil},
-		"alert":  {seal(1, 0, 21), "", unix.EIO},
+		"alert":  {seal(2, 40, alert), "", unix.EIO},
+		"closed": {seal(1, 0, alert), "", ErrClosed},
 		"empty":  {seal(0, 0), "", unix.EIO},
 		"plain":  {[]byte("some payload without TLS"), "", unix.EBADMSG},
 		"short":  {[]byte{data, 3, 3, 0, 16, 1}, "", unix.EBADMSG},
@@ -177,6 +178,20 @@ func TestRecordsDoNotAllocate(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Payload of any size is as many records as it has to be, and they are as long as was said.
+func TestSealsAll(t *testing.T) {
+	k := key(t, secret, 0, false)
+	for _, n := range []int{0, 1, MaxPlain, MaxPlain + 1, 5 * MaxPlain} {
+		plain := bytes.Repeat([]byte{7}, n)
+		wire := sealer(t, k).SealAll(nil, plain)
+		o := opener(t, k, MaxPlain)
+		got, err := openAll(o, [][]byte{wire})
+		if err != nil || !bytes.Equal(got, plain) || len(wire) != Sealed(n) {
+			t.Errorf("%d bytes: %d came, in %d records of %d bytes: %v", n, len(got), o.Records(), len(wire), err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package stream
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -24,6 +25,7 @@ type Answers struct {
 	at      int    // bytes of the request that is coming
 	head    []byte // its beginning, as much as the answer takes
 	ready   []byte // answers to be sent; it has room for one at least
+	sealed  []byte // room for their records, where the application makes them
 	whole   uint64 // answers in ready
 	shown   uint64 // bytes
 	counted uint64
@@ -50,8 +52,12 @@ func NewAnswers(c *Conn, h Hello) (*Answers, error) {
 	if err := NoDelay(c); err != nil {
 		return nil, err
 	}
-	return &Answers{conn: c, request: request, response: response,
-		head: make([]byte, min(request, response)), ready: make([]byte, 0, max(answersRoom, response))}, nil
+	a := &Answers{conn: c, request: request, response: response,
+		head: make([]byte, min(request, response)), ready: make([]byte, 0, max(answersRoom, response))}
+	if c.TLS != nil && c.TLS.Sealer != nil {
+		a.sealed = make([]byte, 0, records.Sealed(cap(a.ready)))
+	}
+	return a, nil
 }
 
 // LentBytes returns how much memory a lender of answers is to have, of whole answers.
@@ -130,7 +136,11 @@ func (a *Answers) count(n int, m *Meter) {
 // send sends what is ready. The peer takes answers while it sends requests, so that there is room
 // at some time.
 func (a *Answers) send(m *Meter) {
-	for rest := a.ready; len(rest) > 0 && a.err == nil; {
+	rest := a.ready
+	if a.sealed != nil && a.err == nil {
+		rest = a.conn.TLS.Sealer.SealAll(a.sealed, rest)
+	}
+	for len(rest) > 0 && a.err == nil {
 		n, errno := sock.Send(a.conn.FD, rest, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 		m.Call()
 		switch {

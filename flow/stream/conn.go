@@ -109,6 +109,9 @@ func (c *Conn) Aborted() error {
 
 // EndOfSend announces to the peer that no payload follows and, for packets, how many there were.
 func (c *Conn) EndOfSend() error {
+	if c.TLS.InKernel() {
+		return c.closeNotify()
+	}
 	w := c.words()
 	if c.Words != nil {
 		b, err := Ended{Packets: c.Sent}.AppendBinary(nil)

@@ -152,7 +152,7 @@ func (c *Conn) Welcome(w Welcome) error {
 	if err := c.words().writeAll(b); err != nil {
 		return SendError(c, "send welcome", err)
 	}
-	return nil
+	return c.EncryptAnswers()
 }
 
 // deliveryTime is how long the peer's kernel may take to acknowledge the farewell.

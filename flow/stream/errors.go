@@ -5,6 +5,7 @@ package stream
 import (
 	"errors"
 
+	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 
@@ -17,8 +18,11 @@ func BlamesPeer(err error) bool {
 	return errors.Is(err, ErrAborted) || fault.BlamesPeer(err)
 }
 
-// ReceiveError names what a failed receive call on c means.
+// ReceiveError names what a failed receive call on c means; nil: the sender has ended the payload.
 func ReceiveError(c *Conn, op string, err error) error {
+	if errors.Is(err, unix.EIO) && c.Aborted() == nil && c.TLS.InKernel() && records.Notified(c.FD) {
+		return nil
+	}
 	return flowError(c, remedy.Recv, op, err, "sender")
 }
 
@@ -34,6 +38,11 @@ func flowError(c *Conn, call remedy.Call, op string, err error, peer string) err
 	e := remedy.Error(call, op, err, remedy.On{Local: c.Local, Remote: c.Remote, FD: c.words().FD, Value: peer})
 	e.Peer = errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNREFUSED)
 	return e
+}
+
+// AskError names what a failed call that takes answers on c means.
+func AskError(c *Conn, op string, err error) error {
+	return flowError(c, remedy.Recv, op, err, "receiver")
 }
 
 // AnswerError names what a failed call that sends an answer on c means.

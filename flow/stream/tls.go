@@ -14,14 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Encryption is how the payload of a flow is encrypted at one end of it. What both ends say before
-// and after payload is plain.
+// Encryption is how the payload of a flow is encrypted at one end of it, and the answers to it. What
+// both ends say before and after is plain; the farewell that follows answers whose records the
+// kernel makes is in a record, too.
 type Encryption struct {
 	Version records.Version
-	Kept    records.Kept    // by the kernel
-	Sealer  *records.Sealer // of a sender that encrypts by itself; nil: the kernel does
-	opener  *records.Opener // of a receiver that decrypts by itself
+	Kept    records.Kept    // by the kernel, of payload
+	Sealer  *records.Sealer // of an end that encrypts by itself; nil: it sends no payload, or the kernel does
+	Opener  *records.Opener // of an end that decrypts by itself; nil likewise
 	mem     *Buffer         // of its messages
+	answers *records.Key    // of a receiver that answers, which the kernel gets when the sender is welcome
 }
 
 // Encrypt encrypts the payload that a flow will send, or receive, as o asks and h says; back: it is
@@ -30,22 +32,19 @@ func (c *Conn) Encrypt(sends bool, o Options, h Hello, back bool) (err error) {
 	if err := agree(o.TLS, h.Records); err != nil || o.TLS == records.None {
 		return err
 	}
-	k, err := records.Derive(h.Cookie[:], h.Flow, back)
+	k, err := records.Derive(h.Cookie[:], records.Payload, h.Flow, back)
 	if err != nil {
 		return err
 	}
 	defer k.Wipe()
 	e := &Encryption{Version: h.Records}
-	switch {
-	case o.TLS.InKernel():
+	if o.TLS.InKernel() {
 		e.Kept, err = records.Give(c.FD, sends, o.TLS, h.Records, k)
-	case sends:
-		e.Sealer, err = records.NewSealer(k)
-	default:
-		size := cmp.Or(o.BufferBytes, o.MessageBytes)
-		if e.mem, err = NewBuffer(size + records.Slack); err == nil {
-			e.opener, err = records.NewOpener(k, e.mem.Bytes(), size)
-		}
+	} else {
+		err = e.take(sends, k, o)
+	}
+	if err == nil && h.ResponseBytes > 0 {
+		err = e.encryptAnswers(c.FD, !sends, o, h, back)
 	}
 	if err != nil {
 		return errors.Join(err, e.close())
@@ -53,6 +52,52 @@ func (c *Conn) Encrypt(sends bool, o Options, h Hello, back bool) (err error) {
 	c.TLS = e
 	return nil
 }
+
+// encryptAnswers does for the answers to payload what Encrypt does for that.
+func (e *Encryption) encryptAnswers(fd int, sends bool, o Options, h Hello, back bool) error {
+	k, err := records.Derive(h.Cookie[:], records.Answers, h.Flow, back)
+	if err != nil {
+		return err
+	}
+	if sends && o.TLS.InKernel() { // what it says before is plain
+		e.answers = k
+		return nil
+	}
+	defer k.Wipe()
+	if o.TLS.InKernel() {
+		_, err = records.Give(fd, false, o.TLS, h.Records, k)
+		return err
+	}
+	return e.take(sends, k, o)
+}
+
+// take makes what encrypts or decrypts in the application.
+func (e *Encryption) take(sends bool, k *records.Key, o Options) (err error) {
+	if sends {
+		e.Sealer, err = records.NewSealer(k)
+		return err
+	}
+	size := cmp.Or(o.BufferBytes, o.MessageBytes)
+	if e.mem, err = NewBuffer(size + records.Slack); err == nil {
+		e.Opener, err = records.NewOpener(k, e.mem.Bytes(), size)
+	}
+	return err
+}
+
+// EncryptAnswers has the kernel encrypt the answers of a receiver, if it is to. They come after the
+// welcome, which is plain.
+func (c *Conn) EncryptAnswers() error {
+	if c.TLS == nil || c.TLS.answers == nil {
+		return nil
+	}
+	_, err := records.Give(c.FD, true, records.Kernel, c.TLS.Version, c.TLS.answers)
+	c.TLS.answers.Wipe()
+	c.TLS.answers = nil
+	return err
+}
+
+// InKernel reports whether the kernel has the keys.
+func (e *Encryption) InKernel() bool { return e != nil && e.Sealer == nil && e.Opener == nil }
 
 // agree refuses what the ends of a flow do not agree on.
 func agree(how records.How, v records.Version) error {
@@ -70,7 +115,7 @@ func agree(how records.How, v records.Version) error {
 func (c *Conn) Toucher(t Touch, h Hello) *Toucher {
 	r := NewToucher(t, int(h.PeriodBytes))
 	if c.TLS != nil {
-		r.opener = c.TLS.opener
+		r.opener, r.fd = c.TLS.Opener, c.FD
 	}
 	return r
 }
@@ -89,10 +134,10 @@ func (e *Encryption) Figures() (out []Figure) {
 	}
 	out = append(out, Figure{"tls_version", "1", e.Version.Number()})
 	switch {
-	case e.opener != nil:
-		out = append(out, Figure{"tls_records", "1", float64(e.opener.Records())},
-			Figure{"tls_gathered_bytes", "bytes", float64(e.opener.Gathered())})
-	case e.Sealer == nil:
+	case e.Opener != nil:
+		out = append(out, Figure{"tls_records", "1", float64(e.Opener.Records())},
+			Figure{"tls_gathered_bytes", "bytes", float64(e.Opener.Gathered())})
+	case e.InKernel():
 		flag("tls_device", e.Kept.Device)
 		flag("tls_no_pad", e.Kept.NoPad)
 		flag("tls_zerocopy", e.Kept.ZeroCopy)

@@ -5,8 +5,10 @@ package stream
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"github.com/zcbench/zcbench/flow/records"
+	"golang.org/x/sys/unix"
 )
 
 // Touch says what the receiving application does with the payload.
@@ -28,6 +30,7 @@ type Toucher struct {
 	sum    uint64 // keeps the reads alive
 
 	opener *records.Opener // of a flow that the application decrypts; nil: what comes is payload
+	fd     int             // of such a flow
 	opened int             // bytes of payload since the last call of Payload
 	err    error           // of a record
 }
@@ -58,6 +61,9 @@ func (c *Toucher) open(p []byte, m *Meter) {
 		plain, p, c.err = c.opener.Next(p)
 		c.opened += len(plain)
 		c.show(plain, m)
+	}
+	if errors.Is(c.err, records.ErrClosed) {
+		c.err = unix.Shutdown(c.fd, unix.SHUT_RD) // so that any path finds the end of the flow
 	}
 }
 

@@ -69,7 +69,7 @@ pktgen='^TestPktgenInLab$'
 on_disk='^TestThenWriteInLab$'
 on_disk_machine() {
 	truncate -s 256M "$1" && mkfs.ext4 -q -F "$1" >&2 || return 1
-	echo "--load ext4 --load virtio_blk --qemu=-drive --qemu=file=$1,if=virtio,format=raw"
+	echo "--load crc16 --load mbcache --load jbd2 --load ext4 --load virtio_blk --qemu=-drive --qemu=file=$1,if=virtio,format=raw"
 }
 
 # This is of windows, and of how much memory they need: with clocks that count instructions nothing

@@ -27,9 +27,14 @@ type splicer struct {
 // (fs.pipe-max-size).
 const splicePipe = 1 << 20
 
-// PassOn sends what is received, or makes the pipe where it is to go by splice.
+// PassOn sends what is received, or writes it to a file, or makes the pipe where it is to go by
+// splice.
 func (r *TCPReceiver) PassOn(o *stream.Onward, m *stream.Meter) error {
-	if !o.Splice {
+	switch {
+	case o.File != nil:
+		r.file = &fileWriter{out: o}
+		return nil
+	case !o.Splice:
 		m.PassOn(o)
 		return nil
 	}

@@ -31,6 +31,7 @@ type TCPReceiver struct {
 	gather  *stream.Gathering
 	visits  *stream.Visitors // of a flow whose requests have a connection each; nil: of others
 	splicer *splicer         // of a flow that is passed on so; nil: of others
+	file    *fileWriter      // of one that is written to a file; nil: of others
 }
 
 // NewTCPReceiver allocates the buffer.
@@ -85,14 +86,19 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			if err != nil {
 				return stream.ReceiveError(c, "decrypt", err)
 			}
-			if at += n; at == len(message) {
+			if at += n; r.file != nil {
+				if err := r.file.write(message[:at], at == len(message), m); err != nil {
+					return err
+				}
+			}
+			if at == len(message) {
 				at = 0
 			}
 			if n < len(p) {
 				r.gather.Let(m)
 			}
 		case errno == 0:
-			return c.Aborted()
+			return errors.Join(r.file.write(message[:at], true, m), c.Aborted())
 		case errno != unix.EINTR && errno != unix.EAGAIN:
 			return stream.ReceiveError(c, "recv", errno)
 		default:

@@ -31,6 +31,7 @@ type UringReceiver struct {
 	backlog bool // the last completion left payload in the socket
 	fd      int
 	ended   bool
+	file    *fileQueue // of a flow that is written to a file; nil: of others
 }
 
 // NewUringReceiver makes the ring, owned by the calling thread, and its buffers.
@@ -74,6 +75,9 @@ func (r *UringReceiver) arm() {
 
 // Receive takes completions until the sender ends the flow.
 func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+	if r.file != nil {
+		return r.receiveToFile(c, m)
+	}
 	r.arm()
 	for !r.ended {
 		if r.ring.CQReady() == 0 {

@@ -92,7 +92,11 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	if r.Opt.Bytes == 0 {
 		follow.begin(ctx, startNs+int64(r.Opt.RampUp), window)
 	}
-	r.runEnds(ctx, r.patience(delay+r.Opt.RampUp+window+r.Opt.RampDown),
+	whole := delay + r.Opt.RampUp + window + r.Opt.RampDown
+	if p.Cell.WritesTo() != "" {
+		whole += wire.MostReadBack
+	}
+	r.runEnds(ctx, r.patience(whole),
 		func(h *host.Host) wire.Schedule { return r.schedule(h, startNs, window) }, out)
 }
 

@@ -197,6 +197,8 @@ func (o *Options) unlike(c plan.Cell) *Missing {
 		return no("the other way (both) goes back to one address", "leave out both, or "+one)
 	case c.PassesOn():
 		return no("what is passed on (then) goes back to one address", "leave out then, or "+one)
+	case c.Then != "":
+		return no("nobody has tried to write (then) what comes by several interfaces", "leave out then, or "+one)
 	case c.Connects():
 		return no("requests that connect have one address to go to", "use tx rr, or "+one)
 	case c.Path != "":

@@ -27,4 +27,4 @@ pattern() {
 }
 
 # These run in the lab, or are programs that a test there starts.
-in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestPktgenInLab$'
+in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestPktgenInLab$|^TestThenWriteInLab$'

@@ -65,6 +65,13 @@ ktls='--load veth --load ctr --load gcm --load tls' # tls asks for gcm(aes), gcm
 netem='^TestNetemInLab$'
 pktgen='^TestPktgenInLab$'
 
+# This wants a disk with an empty ext4, which this machine makes.
+on_disk='^TestThenWriteInLab$'
+on_disk_machine() {
+	truncate -s 256M "$1" && mkfs.ext4 -q -F "$1" >&2 || return 1
+	echo "--load crc16 --load mbcache --load jbd2 --load ext4 --load virtio_blk --qemu=-drive --qemu=file=$1,if=virtio,format=raw"
+}
+
 # These are of windows and turns: with clocks that count instructions nothing that runs beside the
 # lab is in them.
 knee='^TestLabKnee$'
@@ -94,7 +101,7 @@ pollers='^TestIntegrationThreadedNAPI$|^TestIntegrationBusyPollingThread$'
 # reference is its own. Linux 7.3.4 now and then keeps one of a namespace that many tests
 # have used, with every socket in it destroyed and the soft NIC at rest. Two are about each
 # percent of CPU time, of which an emulated CPU loses much while others have the machine.
-not_in_lab='^TestLabQEMU|^TestRedirectedOfVLAN$|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabKnee$|^TestLabTune$'
+not_in_lab='^TestLabQEMU|^TestRedirectedOfVLAN$|^TestVgemInLab$|^TestHandsOver$|^TestKilledMemory$|^TestSelftest|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestTwoPortsInLab$|^TestNetemInLab$|^TestKilledReceiver$|^TestIntegrationVeth|^TestGenerated$|^TestOneLineAddsAStage$|^TestIntegrationCost$|^TestIntegrationSampled$|^TestLockHeldByStranger$|^TestIntegrationBurntTime$|^TestIntegrationKnownWork$|^TestLabKnee$|^TestLabTune$|^TestThenWriteInLab$'
 own_boot='^TestNamespacesAndModuleComeAndGo$'
 
 # These are of journals and lock files, and ask nothing of the kernel that this one
@@ -246,7 +253,7 @@ timed_lab() {
 }
 
 lab() {
-	local nic mode
+	local nic mode disk
 	ZCBENCH_LAB_WHY=$(no_lab)
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY
 	go test "${plain[@]}" -json -count=1 -timeout 40m ./lab || status=1
@@ -273,6 +280,9 @@ lab() {
 		own_machine "$vgem" "--kernel trixie-backports $(printf -- '--load %s ' "${vgem_modules[@]}")" ./zc/$mode |
 			sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 on trixie-backports"/' || status=1
 	done
+	disk=$(mktemp)
+	own_machine "$on_disk" "$(on_disk_machine "$disk")" ./zc/zcrx || status=1
+	rm -f "$disk"
 	own_machine "$knee" "--count-time --kernel $(as sid)" ./zc/zcrx || status=1
 	own_machine "$knee" "--count-time --kernel $(as trixie-backports)" ./zc/devmem || status=1
 	own_machine "$tune" "--count-time --kernel $(as trixie-backports)" ./zc/zcrx || status=1

@@ -55,8 +55,8 @@ type Cell struct {
 	// tried
 	LossFree bool  `json:"pace_loss_free,omitempty"`
 	Both     *bool `json:"both,omitempty"` // each end sends and receives at once
-	// Then is what the receiving application does with the payload: [ThenForward], [ThenSplice];
-	// "": nothing.
+	// Then is what the receiving application does with the payload: [ThenForward], [ThenSplice], or
+	// as [ThenWrite] says; "": nothing.
 	Then string `json:"then,omitempty"`
 
 	// Objects of a flow: how long each is, how often one is due, and how many flows' are due at the
@@ -213,13 +213,25 @@ func (c *Cell) BothWays() bool { return c.Both != nil && *c.Both }
 const (
 	ThenForward = "forward" // pass it on, back to the TG
 	ThenSplice  = "splice"  // likewise, by splice(2)
+	thenTo      = "write:"  // write it to a file in the folder that is named
 )
+
+// ThenWrite returns the [Cell].Then that writes payload to a file in a folder.
+func ThenWrite(dir string) string { return thenTo + dir }
 
 // thens are the words of the option.
 var thens = []string{"none", ThenForward, ThenSplice}
 
-// PassesOn reports whether the receiving application passes the payload on.
+// PassesOn reports whether the receiving application passes the payload on, to the TG.
 func (c *Cell) PassesOn() bool { return c.Then == ThenForward || c.Then == ThenSplice }
+
+// WritesTo returns the folder that the receiving application writes payload to; "": it writes none.
+func (c *Cell) WritesTo() string {
+	if dir, ok := strings.CutPrefix(c.Then, thenTo); ok {
+		return dir
+	}
+	return ""
+}
 
 // RoundTrips reports whether the cell's sender sends requests and waits for answers.
 func (c *Cell) RoundTrips() bool {

@@ -91,6 +91,9 @@ func leaseFits(c *Cell, _ []stream.Mode) error {
 	case c.PassesOn():
 		return c.refuse("then", errors.New("only packets to the flows' port are redirected into the container, and "+
 			"the connection by which payload is passed on has a port of its own: leave out then, or lease_queue"))
+	case c.Then != "":
+		return c.refuse("then", errors.New("nobody has tried to write to a file from a container with a leased queue: "+
+			"leave out then, or lease_queue"))
 	case c.TakesQueues() && c.NQueues() > 1:
 		return c.refuse("lease_queue", fmt.Errorf("it is one queue, and %d flows have %d: queues: 1 (--queues 1) puts "+
 			"all on it", c.NFlows(), c.NQueues()))

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
@@ -271,13 +273,30 @@ func noneOr(at func(*Cell) *string, parse func(string) (string, error), none str
 }
 
 func parseThen(s string) (string, error) {
+	dir, writes := strings.CutPrefix(s, thenTo)
 	switch {
 	case s == "none":
 		return "", nil
 	case slices.Contains(thens, s):
 		return s, nil
+	case writes:
+		return s, checkDir(dir)
+	case s == strings.TrimSuffix(thenTo, ":"):
+		return "", fmt.Errorf("%s wants a folder of the SUT's: %s/var/tmp", s, thenTo)
 	}
-	return "", fmt.Errorf("%q is not one of %s", s, strings.Join(thens, ", "))
+	return "", fmt.Errorf("%q is not one of %s, or %sDIR", s, strings.Join(thens, ", "), thenTo)
+}
+
+// mostDir is how long the name of a folder may be.
+const mostDir = 255
+
+// checkDir refuses what is no clean name of a folder, whatever folder the process is in.
+func checkDir(s string) error {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !path.IsAbs(s) || path.Clean(s) != s || len(s) > mostDir || strings.ContainsFunc(s, hidden) {
+		return fmt.Errorf("%.60q is no path of a folder from the root, such as /var/tmp", s)
+	}
+	return nil
 }
 
 func parseControl(s string) (string, error) {

@@ -156,9 +156,11 @@ var Options = []Option{
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.Both })},
 	{Name: "then", Type: "string",
 		Help: "what the receiving application does with the payload: none; forward, pass it " +
-			"on to the TG, which verifies it; splice, likewise by splice(2) (docs/then.md)", Kind: OfPath,
+			"on to the TG, which verifies it; splice, likewise by splice(2); " + thenTo + "DIR, write it to a " +
+			"file in that folder of its host (docs/then.md)", Kind: OfPath,
 		concerns: byTCP,
-		besides:  has(stream.RoundTrips), Default: "none", Takes: strings.Join(thens, ", "), Words: thens,
+		besides:  has(stream.RoundTrips), Default: "none", Words: thens,
+		Takes: strings.Join(thens, ", ") + ", or " + thenTo + "DIR: a folder, by its path from the root",
 		value: noneOr(func(c *Cell) *string { return &c.Then }, parseThen, "none")},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",
 		Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",

@@ -198,6 +198,8 @@ func (c *Cell) CheckTurns() error {
 	switch {
 	case c.BothWays():
 		return no("both", "the other way would go on in the turns of others")
+	case c.WritesTo() != "":
+		return no("then", "what is written would go from the page cache to the disk in the turns of others")
 	case c.Then != "":
 		return no("then", "what is passed on would arrive in the turns of others")
 	case c.EveryUs > 0:

@@ -232,15 +232,15 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 		"copied_bytes and mismatches are of the first way; of the host that received them, the TG"},
 	columnDoc{"then", "", "requested: what the receiving application did with the payload; empty = nothing"},
 	columnDoc{"then_throughput_gbps", "Gbit/s",
-		"payload that was passed on, in the same window: of the SUT as sent, of " +
+		"payload that was passed on, or written, in the same window: of the SUT as sent, of " +
 			"the TG as received. CPU time and power of the SUT are of the whole chain; its roi_*, ns_per_kb and " +
 			"joule_per_gb are of the payload that came, which is counted once. Those of the TG, which verifies what " +
 			"comes back, and of both ends together are empty"},
 	columnDoc{"then_bytes", "bytes", "likewise"},
 	columnDoc{"then_zero_copy_bytes then_copied_bytes", "bytes",
 		"SUT: of these, sent without a copy and copied, by the " +
-			"kernel's word, which comes when it lets go of them; with copied_bytes, what the chain copied. Empty by " +
-			"splice, where nobody tells"},
+			"kernel's word, which comes when it lets go of them; with copied_bytes, what the chain copied. Of what " +
+			"is written: past the page cache (O_DIRECT), and through it. Empty by splice, where nobody tells"},
 	columnDoc{"then_mismatches", "bytes", "TG: of these, that differ from what the TG had sent"},
 	columnDoc{"poll", "", "requested: who takes packets from the queues (docs/polling.md): busy, suspend, threaded " +
 		"or threaded-busy; empty = irq: softirq, as found, unless busy_poll_us is there"},

@@ -207,6 +207,9 @@ func (e *End) open() (err error) {
 	if e.profiler, err = openProfiler(e.spec); err != nil {
 		return err
 	}
+	if err := e.makeFiles(); err != nil {
+		return err
+	}
 	for _, own := range e.shares() {
 		w := newWorker(e, own)
 		e.workers = append(e.workers, w)
@@ -262,6 +265,7 @@ func (e *End) Close() error {
 	for _, w := range slices.Backward(e.workers) {
 		err = errors.Join(err, w.close())
 	}
+	err = errors.Join(err, e.closeFiles())
 	if e.context != nil {
 		err = errors.Join(err, e.context.Release())
 	}

@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/disk"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
@@ -24,6 +26,9 @@ type flow struct {
 	worker  *worker
 
 	onward  atomic.Pointer[stream.Onward] // where its payload is passed on to; nil: nowhere
+	file    *disk.File                    // that its payload is written to; nil: to none
+	kept    *end.Kept                     // what was found there; nil: it was not looked at
+	period  int                           // then, of its payload's pattern
 	asked   bool                          // of a receiver: its requests are answered
 	answers stream.Mode                   // by which, where that copies nothing
 	request uint64                        // bytes of each, where they have a connection each
@@ -123,9 +128,7 @@ func (e *End) abort() {
 		if f.Conn != nil {
 			f.Conn.Abort()
 		}
-		if on := f.onward.Load(); on != nil {
-			on.Conn.Abort()
-		}
+		f.onward.Load().Abort()
 	}
 }
 

@@ -135,6 +135,9 @@ func (r *run) do(ctx context.Context) error {
 	if !r.to.taken && r.from.taken && r.sch.ToNs == 0 {
 		err = errors.Join(err, r.take(&r.to, true))
 	}
+	if err == nil {
+		err = r.readBack(ctx)
+	}
 	switch ferr := r.flowError(); {
 	case ferr == nil, err != nil && errors.Is(ferr, stream.ErrAborted):
 		return err // the path was only called off

@@ -3,11 +3,16 @@
 package endpoint
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net"
 	"strconv"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/disk"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -16,7 +21,8 @@ import (
 // What the receiving application does with the payload (`then`). Passed on, it goes back to the
 // sender's host, by a flow of its own for each that came: there another [End] of the sender's
 // process receives it, by mode tcp, and verifies it. It measures nothing but its flows, as the
-// other way of an end does. The hello names its port.
+// other way of an end does. The hello names its port. What is written to a file is read back, and
+// verified, when everything has been measured.
 
 // sinkBuffer is what a sink receives into: it stays in the cache.
 const sinkBuffer = 256 << 10
@@ -30,10 +36,13 @@ func sinkSpec(s wire.EndSpec, dev string) (wire.EndSpec, error) {
 	return b, err
 }
 
-// passOn opens the flow that goes on, for one that has come. The path is to move payload to it.
+// passOn opens what payload of a flow that has come goes on to. The path is to move it there.
 func (w *worker) passOn(o orders, path stream.Receiver, f *flow, a arrival) error {
 	c := &w.end.spec.Cell
-	if !c.PassesOn() {
+	switch {
+	case c.WritesTo() != "":
+		return w.toFile(path, f, a)
+	case !c.PassesOn():
 		return nil
 	}
 	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: c.Then, MessageBytes: a.hello.MessageBytes,
@@ -52,18 +61,119 @@ func (w *worker) passOn(o orders, path stream.Receiver, f *flow, a arrival) erro
 	if err != nil {
 		return err
 	}
-	if p, ok := path.(stream.Forwarder); ok {
+	if p, ok := forwarder(path); ok {
 		return p.PassOn(on, &f.Meter)
 	}
 	f.Meter.PassOn(on)
 	return nil
 }
 
+// forwarder returns a path that passes payload on by a way of its own.
+func forwarder(path stream.Receiver) (p stream.Forwarder, ok bool) {
+	if s, steers := path.(*steered); steers {
+		path = s.Receiver
+	}
+	p, ok = path.(stream.Forwarder)
+	return p, ok
+}
+
+// makeFiles makes the files that payload is written to. To take their blocks may be a second's
+// work: the flows, and their window, do not wait for it.
+func (e *End) makeFiles() (err error) {
+	dir := e.spec.Cell.WritesTo()
+	if dir == "" || e.spec.Role != stream.RX {
+		return nil
+	}
+	for _, f := range e.flows {
+		if f.file, err = disk.Make(dir, disk.MostBytes/uint64(len(e.flows))); err != nil {
+			return e.named(f, err)
+		}
+	}
+	return nil
+}
+
+// closeFiles closes those that were made.
+func (e *End) closeFiles() (err error) {
+	for _, f := range e.flows {
+		if f.file != nil {
+			err = errors.Join(err, f.file.Close())
+		}
+	}
+	return err
+}
+
+// toFile has the path write payload of a flow that has come to its file.
+func (w *worker) toFile(path stream.Receiver, f *flow, a arrival) error {
+	p, ok := forwarder(path)
+	if !ok {
+		return fmt.Errorf("%s writes to no file", w.end.path.Name)
+	}
+	on := stream.ToFile(a.conn, f.file)
+	f.onward.Store(on)
+	f.period = int(a.hello.PeriodBytes)
+	return p.PassOn(on, &f.Meter)
+}
+
+// readBack compares what the files hold with what was sent, where all flows have ended well.
+func (r *run) readBack(ctx context.Context) error {
+	if r.end.spec.Role != stream.RX || r.end.spec.Cell.WritesTo() == "" || r.died != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, wire.MostReadBack, &fault.Error{
+		Op:  fmt.Sprintf("what was written is not read back within %v", wire.MostReadBack),
+		How: "name a folder on a faster disk (--then write:DIR)"})
+	defer cancel()
+	for _, f := range r.end.flows {
+		if err := f.readBack(ctx); err != nil {
+			return r.end.named(f, err)
+		}
+	}
+	return nil
+}
+
+// readBack compares what the flow's file holds, and adds what is known of it to the evidence.
+func (f *flow) readBack(ctx context.Context) error {
+	file := f.file
+	var m stream.Meter
+	look := stream.NewToucher(stream.TouchVerify, f.period)
+	held, err := file.ReadBack(ctx, func(pos uint64, p []byte) { look.At(pos, p, &m) })
+	if err != nil {
+		return err
+	}
+	c, e := m.Snapshot(), &f.result.evidence
+	f.kept = &end.Kept{Bytes: held, Mismatches: c.Mismatches, First: c.FirstMismatch}
+	figure := func(name string, v uint64) {
+		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: "bytes", Value: float64(v)})
+	}
+	figure("then_file_bytes", file.Bytes())
+	figure("then_verified_bytes", held)
+	figure("then_overwritten_bytes", file.Written()-held)
+	if note := f.aboutCopies(file); note != "" {
+		e.Notes = append(e.Notes, note)
+	}
+	return nil
+}
+
+// aboutCopies says why payload was copied into the page cache; "": none was, but for its end.
+func (f *flow) aboutCopies(file *disk.File) string {
+	grain, why := file.Grain()
+	c := f.onward.Load().Meter.Snapshot()
+	switch {
+	case grain == 0:
+		return "then: write: " + why
+	case float64(c.CopiedBytes) > end.DefaultMaxCopied*float64(c.Bytes):
+		return fmt.Sprintf("then: write: %.1f %% was copied into the page cache: what the device is to read itself "+
+			"must come in pieces of %d bytes and begin at their multiples, in the flow and in memory (docs/then.md)",
+			100*float64(c.CopiedBytes)/float64(c.Bytes), grain)
+	}
+	return ""
+}
+
 // passedOn ends the flow that goes on, when the one that came has ended, and takes the account of
 // who received it.
 func (f *flow) passedOn(sch wire.Schedule) (*stream.Farewell, error) {
 	on := f.onward.Load()
-	if on == nil {
+	if on == nil || on.File != nil {
 		return nil, nil
 	}
 	if err := on.Conn.EndOfSend(); err != nil {
@@ -86,7 +196,7 @@ func (w *worker) unpassed() error {
 // closeOnward closes the flow that goes on, and frees what answers were sent from.
 func (f *flow) closeOnward() {
 	f.Meter.Answers().Close()
-	if on := f.onward.Load(); on != nil {
+	if on := f.onward.Load(); on != nil && on.Conn != nil {
 		on.Conn.Close()
 	}
 }
@@ -107,7 +217,7 @@ func (e *End) onward() (c stream.Counters) {
 // fillThen fills what was passed on in the window. What splice copies nobody tells.
 func (r *run) fillThen(h *results.Host, seconds float64) {
 	c := &r.end.spec.Cell
-	if r.end.spec.Role != stream.RX || !c.PassesOn() {
+	if r.end.spec.Role != stream.RX || c.Then == "" {
 		return
 	}
 	w := r.to.onward.Sub(r.from.onward)
@@ -123,5 +233,5 @@ func (f *flow) knownOnward() *end.Onward {
 	if on == nil {
 		return nil
 	}
-	return &end.Onward{Sent: on.Meter.Snapshot(), Peer: f.result.onward}
+	return &end.Onward{Sent: on.Meter.Snapshot(), Peer: f.result.onward, ToFile: on.File != nil, Kept: f.kept}
 }

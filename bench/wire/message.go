@@ -377,6 +377,10 @@ type Schedule struct {
 	Turns *Turns `json:"turns,omitempty"` // nil: the end is on all the time
 }
 
+// MostReadBack bounds how long a receiver that wrote to files may take to read them back, after the
+// flows have ended.
+const MostReadBack = 50 * time.Second
+
 // Frac is a fraction that may be absent.
 type Frac = *float64
 

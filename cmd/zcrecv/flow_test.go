@@ -103,6 +103,7 @@ var pairs = []pair{
 	{name: "trunc", ip: "127.0.0.1", recv: "--mode tcp-trunc --rcvbuf 1M",
 		send: "--sndbuf 1M --congestion cubic --duration D"},
 	{name: "passed on", ip: "127.0.0.1", recv: "--then forward", send: "--duration D --then forward"},
+	{name: "written", ip: "127.0.0.1", recv: "--then write:/dev/shm", send: "--duration D"},
 	{name: "cookie", ip: "127.0.0.1", recv: "--cookie " + strings.Repeat("ab", 16), send: "--duration D --cookie " +
 		strings.Repeat("AB", 16)},
 }
@@ -131,7 +132,11 @@ func TestPairs(t *testing.T) {
 				t.Errorf("%s, %d bytes; %s, %d bytes", r.Verdict, r.Bytes, s.Verdict, s.Bytes)
 			}
 			for _, e := range []cli.EndReport{r, s} {
-				if strings.Contains(x.recv, "--then") != (e.Then != nil && e.Then.Bytes > 0) {
+				onward := strings.Contains(x.recv, "--then")
+				if e.Role == "tx" {
+					onward = strings.Contains(x.send, "--then")
+				}
+				if onward != (e.Then != nil && e.Then.Bytes > 0) {
 					t.Errorf("%s passed on %+v", e.Tool, e.Then)
 				}
 				if e.DurationS == nil || e.ThroughputGbps == nil || e.CPUUserS == nil || e.CPUSysS == nil {

@@ -5,24 +5,39 @@ package stream
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/flow/disk"
 	"github.com/zcbench/zcbench/flow/sock"
 
 	"golang.org/x/sys/unix"
 )
 
-// Onward is where a receiver's application passes the payload of a flow on: a flow of its own, to
-// whoever looks whether all came, and came right. Unless the path is a [Forwarder], what it shows
-// its [Toucher] is sent, by send(2), which copies.
+// Onward is where a receiver's application passes the payload of a flow on. That is a flow of its
+// own, to whoever looks whether all came, and came right: unless the path is a [Forwarder], what it
+// shows its [Toucher] is sent, by send(2), which copies. Or it is a file.
 //
 // It sleeps while the far end takes nothing, and the receiver with it, so that no more than both
 // flows' sockets hold is under way.
 type Onward struct {
-	Conn   *Conn
-	Splice bool  // the application moves the payload by splice(2), and never has it
-	Meter  Meter // what was passed on, and by the kernel's evidence how
+	Conn   *Conn      // nil: it goes to File
+	File   *disk.File // nil: it goes to Conn
+	Splice bool       // the application moves the payload by splice(2), and never has it
+	Meter  Meter      // what was passed on, and by the kernel's evidence how
 
 	in  *Conn
 	err error
+}
+
+// ToFile writes payload of in to f.
+func ToFile(in *Conn, f *disk.File) *Onward { return &Onward{File: f, in: in} }
+
+// Wrote counts what was written to the file.
+func (o *Onward) Wrote(n int, w disk.Way) {
+	o.Meter.Bytes(n)
+	if w == disk.Direct {
+		o.Meter.ZeroCopy(uint64(n))
+	} else {
+		o.Meter.Copied(uint64(n))
+	}
 }
 
 // Forwarder is a receiver that passes payload on by a way of its own.
@@ -67,7 +82,14 @@ func (o *Onward) Again(op string, errno unix.Errno) error {
 func (o *Onward) Fail(err error) {
 	o.err = err
 	o.in.Abort()
-	o.Conn.Abort()
+	o.Abort()
+}
+
+// Abort ends a flow that goes on; writing to a file ends with the one that comes.
+func (o *Onward) Abort() {
+	if o != nil && o.Conn != nil {
+		o.Conn.Abort()
+	}
 }
 
 // Err returns why the flows were ended; nil where o is nil.

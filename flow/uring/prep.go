@@ -134,6 +134,18 @@ func (s *sqe) SendVectorZC(fd int, index int, v *Vector, msgFlags int, report bo
 	return s
 }
 
+// WriteVector writes the pieces of v to a file, at an offset of it. All lie in buffer index of
+// RegisterBuffers (6.15), or with -1 anywhere. The result is a byte count. The kernel reads v when
+// the request is submitted.
+func (s *sqe) WriteVector(fd int, index int, v *Vector, off, user uint64) *sqe {
+	*s = sqe{Opcode: opWritev, FD: int32(fd), Off: off, Len: uint32(len(v.pieces)),
+		Addr: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(v.pieces)))), UserData: user}
+	if index >= 0 {
+		s.Opcode, s.BufIndex = opWritevFixed, uint16(index)
+	}
+	return s
+}
+
 // PollAdd waits once for events as of poll(2): unix.POLLIN and so on. The result
 // is the events seen.
 func (s *sqe) PollAdd(fd int, events uint32, user uint64) *sqe {

@@ -10,6 +10,7 @@ import "structs"
 // Operations: enum io_uring_op.
 const (
 	opNop         = 0
+	opWritev      = 2
 	opPollAdd     = 6
 	opRecvMsg     = 10
 	opTimeout     = 11
@@ -19,6 +20,7 @@ const (
 	opRecv        = 27
 	opSendZC      = 47 // 6.0
 	opSendMsgZC   = 48 // 6.1
+	opWritevFixed = 61 // 6.15
 )
 
 // Flags of a submission queue entry: IOSQE_*.

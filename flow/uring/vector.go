@@ -18,6 +18,12 @@ type Vector struct {
 // MostPieces is how many a vector may have (UIO_MAXIOV).
 const MostPieces = 1024
 
+// NewVector makes a vector with places for so many pieces.
+func NewVector(n int) Vector { return Vector{pieces: make([]unix.Iovec, 0, n)} }
+
+// Parts returns how many pieces there are, those that follow each other taken as one.
+func (v *Vector) Parts() int { return len(v.pieces) }
+
 // Empty takes all pieces out, and keeps their places.
 func (v *Vector) Empty() { v.pieces = v.pieces[:0] }
 

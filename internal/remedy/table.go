@@ -12,5 +12,6 @@ import (
 var table = sync.OnceValue(func() []Row {
 	return judged(slices.Concat(socketRows(), sockoptRows(), connectRows(), transferRows(), memoryRows(), uringRows(),
 		netlinkRows(), ethtoolRows(), ioctlRows(), netdevRows(), rtnetlinkRows(), routeRows(), fileRows(),
-		bpfRows(), perfRows(), dmabufRows(), devmemRows(), threadRows(), anyRows()))
+		bpfRows(), perfRows(), dmabufRows(), devmemRows(), threadRows(),
+		diskRows(), anyRows()))
 })

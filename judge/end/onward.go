@@ -10,17 +10,28 @@ import (
 
 // Onward is what an end knows of how the payload of a flow was passed on.
 type Onward struct {
-	Sent stream.Counters
-	Peer *stream.Farewell // of who received it
+	Sent   stream.Counters
+	Peer   *stream.Farewell // of who received it
+	ToFile bool             // it was written to a file instead
+	Kept   *Kept            // what was found there; nil: nobody looked
+}
+
+// Kept is what a file holds of a flow, in the end.
+type Kept struct {
+	Bytes      uint64
+	Mismatches uint64 // of these, that differ from what was sent
+	First      uint64 // the first position in the flow of one that does, plus one
 }
 
 // passedOn: all that came was passed on and received, as it was sent, and without a copy where the
-// mode claims that.
+// mode claims that; or it was written, and the file has it.
 func passedOn(e *Evidence, f *Flow) (reason, fix string) {
 	o := f.Onward
 	switch {
 	case o == nil:
 		return "", ""
+	case o.ToFile:
+		return written(f.Counted.Bytes, o)
 	case o.Sent.Bytes != f.Counted.Bytes:
 		return fmt.Sprintf("%d bytes came, but %d were passed on", f.Counted.Bytes, o.Sent.Bytes),
 			"this is a bug of the data path: please report it"
@@ -34,10 +45,35 @@ func passedOn(e *Evidence, f *Flow) (reason, fix string) {
 			"memory was given back to the NIC, or overwritten, before it had left: repeat with then: none and touch: " +
 				"verify to see whether it came so"
 	}
-	if !e.Path.Has(stream.ZeroCopy) { // one that claims it passes payload on without a copy, too
+	return e.passedOnCopied(f)
+}
+
+// written: all that came was written, and what of it nothing was written over is in the file. How
+// much was copied is a figure, and nothing that a mode claims: it follows from how the sender's
+// segments lie.
+func written(came uint64, o *Onward) (reason, fix string) {
+	switch k := o.Kept; {
+	case o.Sent.Bytes != came:
+		return fmt.Sprintf("%d bytes came, but %d were written", came, o.Sent.Bytes),
+			"this is a bug of the data path: please report it"
+	case k == nil || k.Bytes == 0 && came > 0:
+		return "nobody verified what was written", "this is a bug of zcbench: please report it"
+	case k.Mismatches > 0:
+		return fmt.Sprintf("%d of %d bytes of the file differ from what was sent there, the first is byte %d of the "+
+				"flow", k.Mismatches, k.Bytes, k.First-1),
+			"memory was given back, or overwritten, before it was written, or the file was changed: repeat with " +
+				"then: none and touch: verify to see whether it came so; else look at the disk (dmesg)"
+	}
+	return "", ""
+}
+
+// passedOnCopied: a mode that claims zero copy passes payload on without one, too, by the kernel's
+// word.
+func (e *Evidence) passedOnCopied(f *Flow) (reason, fix string) {
+	if !e.Path.Has(stream.ZeroCopy) {
 		return "", ""
 	}
-	return e.sentCopied(o.Sent, "what "+e.Mode+" passed on")
+	return e.sentCopied(f.Onward.Sent, "what "+e.Mode+" passed on")
 }
 
 // sentCopied: what a receiver sent without a copy was sent so by the kernel's word.

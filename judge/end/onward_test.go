@@ -9,6 +9,9 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
+// toFile makes the flow one that was written to a file.
+func toFile(f *Flow, k Kept) { f.Onward.ToFile, f.Onward.Peer, f.Onward.Kept = true, nil, &k }
+
 // What came is passed on whole and right, and uncopied where the mode claims that; what is not
 // makes the run invalid.
 func TestPassedOn(t *testing.T) {
@@ -35,6 +38,17 @@ func TestPassedOn(t *testing.T) {
 		"untold": {func(f *Flow) { f.Onward.Sent.ZeroCopyBytes, f.Onward.Sent.CopiedBytes = 0, 0 },
 			stream.ZeroCopy, nil, "does not tell"},
 		"copied, allowed": {func(f *Flow) { f.Onward.Sent.CopiedBytes = 20 }, stream.ZeroCopy, &most, ""},
+		"in a file":       {func(f *Flow) { toFile(f, Kept{Bytes: 400}) }, stream.ZeroCopy, nil, ""},
+		"lost on the way to a file": {func(f *Flow) {
+			toFile(f, Kept{Bytes: 400})
+			f.Onward.Sent.Bytes--
+		}, 0, nil, "1000 bytes came, but 999 were written"},
+		"wrong in a file": {func(f *Flow) { toFile(f, Kept{Bytes: 400, Mismatches: 2, First: 601}) }, 0, nil,
+			"2 of 400 bytes of the file differ from what was sent there, the first is byte 600"},
+		"a file not looked at": {func(f *Flow) { f.Onward.ToFile = true }, 0, nil, "nobody verified what was written"},
+		"a file that has none": {func(f *Flow) { toFile(f, Kept{}) }, 0, nil, "nobody verified what was written"},
+		"copied into a file": {func(f *Flow) { toFile(f, Kept{Bytes: 1}); f.Onward.Sent.CopiedBytes = 1000 },
+			stream.ZeroCopy, nil, ""},
 		"copied, as told": {func(f *Flow) { f.Onward.Sent.CopiedBytes = 1000 }, 0, nil, ""},
 	} {
 		f := whole()

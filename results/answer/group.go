@@ -22,7 +22,8 @@ type work struct {
 	flows   int
 	message int // of packets
 
-	onward, encrypted bool // what is done with streams, whoever does it
+	onward    string // what is done with streams, whoever does it: "passed on", for example
+	encrypted bool
 
 	trips                     bool
 	request, response, flight int // of round trips
@@ -30,7 +31,7 @@ type work struct {
 
 // workOf returns the work of a cell.
 func workOf(c *plan.Cell) work {
-	w := work{flows: c.NFlows(), kind: kindOfFlow(c), trips: c.RoundTrips(), onward: c.PassesOn(),
+	w := work{flows: c.NFlows(), kind: kindOfFlow(c), trips: c.RoundTrips(), onward: onward(c),
 		encrypted: records.How(c.TLS) != records.None}
 	if w.kind.Packets() {
 		w.message = cmp.Or(c.MessageBytes, stream.DefaultMessage(w.kind))
@@ -40,6 +41,17 @@ func workOf(c *plan.Cell) work {
 			cmp.Or(c.Response, stream.DefaultTrip(w.kind)), max(c.InFlight, 1)
 	}
 	return w
+}
+
+// onward says what the receiving application does with payload; "": it keeps it.
+func onward(c *plan.Cell) string {
+	switch {
+	case c.PassesOn():
+		return "passed on"
+	case c.WritesTo() != "":
+		return "written to a file"
+	}
+	return ""
 }
 
 // kindOfFlow returns what a cell moves: bytes of a stream if its mode is not known.
@@ -56,7 +68,7 @@ func kindOfFlow(c *plan.Cell) stream.Kind {
 func rivals(a, b *plan.Cell) bool {
 	x, y := workOf(a), workOf(b)
 	for _, w := range []*work{&x, &y} { // comparisons may be about these
-		w.flows, w.onward, w.encrypted = 0, false, false
+		w.flows, w.onward, w.encrypted = 0, "", false
 	}
 	return x == y && (x.kind != stream.Frame || a.RX == b.RX && a.XDPAttach == b.XDPAttach &&
 		a.XDPTouch == b.XDPTouch && a.XDPRedirect == b.XDPRedirect)
@@ -123,8 +135,8 @@ func apart(groups [][]*compare.Cell, i int) (about string, flows int) {
 				own.flight)
 		case own.kind.Packets():
 			about = fmt.Sprintf("%s of %d bytes", own.kind, own.message)
-		case own.onward:
-			about = "streams passed on"
+		case own.onward != "":
+			about = "streams " + own.onward
 		case own.encrypted:
 			about = "encrypted streams"
 		default:

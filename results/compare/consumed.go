@@ -32,9 +32,9 @@ func unconsumedIn(a, b *plan.Cell, nameA, nameB string) string {
 }
 
 // consumed reports whether the receiving application reads the payload, as one does that decrypts
-// it, or passes it on.
+// it, or passes it on, or writes it.
 func consumed(c *plan.Cell) bool {
-	if c.PassesOn() || records.How(c.TLS) == records.User {
+	if c.Then != "" || records.How(c.TLS) == records.User {
 		return true
 	}
 	m, err := modes.Find(stream.RX, c.RX)

@@ -148,6 +148,14 @@ var encrypted = []measure.MetricDoc{
 			"records crossed buffers"},
 }
 
+// written describe the file that payload was written to.
+var written = []measure.MetricDoc{
+	{Names: "then_file_bytes then_verified_bytes then_overwritten_bytes",
+		Units: "bytes", Source: "data path, whole flow",
+		Meaning: "of `--then write` (docs/then.md): how long the file is that payload is written to, over and over; " +
+			"how much of it was compared with what had been sent; what was not, because more was written over it"},
+}
+
 // steered describe how long a receiver waited for more, and on which queue its flow was.
 var steered = []measure.MetricDoc{
 	{Names: "gather_us gather_waits uring_gather_us",

@@ -43,6 +43,7 @@ var Sections = []measure.MetricSection{
 			baseline.URINGMetrics,
 			encrypted, steered,
 			zcrx.Metrics,
+			written,
 			devmem.ProofMetrics,
 			devmem.ReadMetrics,
 			nicqueue.Metrics,

@@ -264,7 +264,7 @@ func settingsOf(c *plan.Cell) (told []Fact, not []string) {
 		o := &plan.Options[i]
 		switch v := o.Raw(c); {
 		case v == "":
-		case shared[o.Name] && len(v) <= maxText:
+		case shared[o.Name] && len(v) <= maxText && !personal().MatchString(v):
 			told = append(told, Fact{o.Name, v})
 		default:
 			not = append(not, o.Name)

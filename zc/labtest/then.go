@@ -47,6 +47,51 @@ func Then(t *testing.T, rx string, args ...string) {
 	}
 }
 
+// ThenWrite runs zcbench with a receive mode that takes a queue over, and writes what it receives
+// to a file in a folder, on a disk or in memory: every byte comes without a copy and is in the
+// file. On a disk nearly all of it goes there without one, too, because segments are of a page, and
+// in memory none. A flow that goes to another queue is found out, and is written all the same. The
+// device is as it was. In the long run also as fast as it can.
+func ThenWrite(t *testing.T, rx, dir string, onDisk bool, args ...string) {
+	Need(t)
+	before := DeviceState(t)
+	args = append([]string{"--then", plan.ThenWrite(dir)}, args...)
+	written(t, rx, onDisk, args...)
+	if long.Wanted() {
+		written(t, rx, onDisk, append(args, "--pace", "none")...)
+	}
+	r := invalid(t, rx, ": the flow landed on queue 0, but the provider is on queue ",
+		append(args, "--control", plan.WrongQueue)...)
+	if r.SUT.CopiedBytes == nil || *r.SUT.CopiedBytes == 0 || r.SUT.Then == nil || r.SUT.Then.Bytes == 0 {
+		t.Errorf("by another queue %s bytes were copied, and %+v were written", count(r.SUT.CopiedBytes), r.SUT.Then)
+	}
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// written makes a run that writes to a file, and looks where payload was copied.
+func written(t *testing.T, rx string, onDisk bool, args ...string) {
+	t.Helper()
+	r := measured(t, rx, args...)
+	h, on := r.SUT, r.SUT.Then
+	if on == nil || on.Bytes == 0 || on.ZeroCopyBytes == nil || on.CopiedBytes == nil {
+		t.Fatalf("the SUT wrote %+v", on)
+	}
+	verified := metric(h, "then_verified_bytes")
+	switch {
+	case !whole(h.ZeroCopyBytes, h.CopiedBytes, *h.Bytes):
+		t.Errorf("%s of %s bytes came without a copy", count(h.ZeroCopyBytes), count(h.Bytes))
+	case onDisk && *on.ZeroCopyBytes < on.Bytes/10*9, !onDisk && *on.CopiedBytes != on.Bytes:
+		t.Errorf("%s of %d bytes were written without a copy; %v", count(on.ZeroCopyBytes), on.Bytes, r.Warnings)
+	case !(verified > 0):
+		t.Errorf("%v bytes were compared", verified)
+	}
+	t.Logf("%s: %.3f Gbit/s, %d bytes came, %d were written, %s of them without a copy; %v compared, %v overwritten; "+
+		"%v requests; %v", rx, *h.ThroughputGbps, *h.Bytes, on.Bytes, count(on.ZeroCopyBytes), verified,
+		metric(h, "then_overwritten_bytes"), metric(h, "zcrx_onward_requests"), r.Warnings)
+}
+
 // thenFast passes on as fast as it can: what does not leave holds the sender back, and the NIC does
 // not starve.
 func thenFast(t *testing.T, rx string, args ...string) {

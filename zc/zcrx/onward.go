@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/flow/disk"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/fault"
@@ -18,7 +19,8 @@ import (
 // it from the memory into which the NIC that received wrote it. Pieces go out by SENDMSG_ZC from
 // the area, which is a registered buffer, too; one request at a time, because several on one stream
 // may overtake each other. A piece goes back to the refill ring when the kernel has let go of it,
-// as the notification of its request says.
+// as the notification of its request says. With then: write, a [disk.Queue] has the pieces, which
+// writes several at a time and from the same buffer, and says which may go back.
 //
 // What is out of the NIC's hands is bounded: the receive request is for so many bytes, and the next
 // one is issued when there is room for what it may bring. What is not asked for stays in the
@@ -43,6 +45,8 @@ type onward struct {
 
 	fate     uringzc.Fates
 	requests uint64
+
+	file *disk.Queue // by which it is written to a file; nil: it is sent
 }
 
 // batch is what one request sends: or several, where the kernel takes less than all.
@@ -74,11 +78,12 @@ const (
 // PassOn registers the area as a buffer to send from.
 func (r *Receiver) PassOn(out *stream.Onward, _ *stream.Meter) error {
 	if r.area.FD >= 0 {
-		return &fault.Unsupported{Mode: r.mode, Op: "send from a dmabuf by io_uring", Err: unix.EOPNOTSUPP,
-			How: "use --area pages or huge, or --rx devmem"}
+		return &fault.Unsupported{Mode: r.mode, Op: "send, or write to a file, from a dmabuf by io_uring",
+			Err: unix.EOPNOTSUPP, How: "use --area pages or huge; to send, also --rx devmem"}
 	}
 	if err := r.ring.RegisterBuffers([][]byte{r.area.Bytes}); err != nil {
-		return &fault.Unsupported{Mode: r.mode, Op: "register the area to send from", Err: err, How: fault.Fix(err)}
+		return &fault.Unsupported{Mode: r.mode, Op: "register the area to send or write from", Err: err,
+			How: fault.Fix(err)}
 	}
 	most, err := r.mayKeep(r.z.Buffers(), r.z.RefillEntries())
 	if err != nil {
@@ -87,6 +92,9 @@ func (r *Receiver) PassOn(out *stream.Onward, _ *stream.Meter) error {
 	o := &onward{out: out, ahead: make([]piece, 0, held.Max), sending: -1, submitted: true, most: most}
 	for i := range o.batch {
 		o.free = append(o.free, i)
+	}
+	if out.File != nil {
+		o.file = disk.NewQueue(out.File, r.ring, r.area.Bytes, 0, userSend, 2*held.Max)
 	}
 	r.onward = o
 	return nil
@@ -112,7 +120,7 @@ func (r *Receiver) passOn(c *stream.Conn, m *stream.Meter) error {
 		r.ask()
 		o.send(r)
 		if err := r.enterOnward(m); err != nil {
-			return stream.ReceiveError(c, "io_uring recv_zc and sendmsg_zc", err)
+			return stream.ReceiveError(c, "io_uring recv_zc, and sendmsg_zc or writev", err)
 		}
 		bytes, err := r.takeOnward(c, m)
 		if err == nil {
@@ -148,6 +156,12 @@ func (r *Receiver) ask() {
 // send sends what is left of a batch, or the next.
 func (o *onward) send(r *Receiver) {
 	switch {
+	case o.file != nil:
+		if n := o.file.Issue(); n > 0 {
+			o.submitted = false
+			o.requests += uint64(n)
+		}
+		return
 	case o.flying:
 		return
 	case o.sending < 0:
@@ -194,14 +208,19 @@ func (o *onward) gather() bool {
 	return true
 }
 
-// push adds a piece that came. Their number has no bound, as it has for bytes: short ones may be
-// many, and behind them in the completion queue is what lets older ones go.
-func (o *onward) push(p piece) {
+// push adds a piece that came, and lies so far into the area. Their number has no bound, as it has
+// for bytes: short ones may be many, and behind them in the completion queue is what lets older
+// ones go.
+func (o *onward) push(p piece, at int) {
+	o.pieces++
+	if o.file != nil {
+		o.file.Push(p.off, at, int(p.n))
+		return
+	}
 	if len(o.ahead) == cap(o.ahead) && o.began >= len(o.ahead)/2 {
 		o.ahead, o.began = o.ahead[:copy(o.ahead, o.ahead[o.began:])], 0
 	}
 	o.ahead = append(o.ahead, p)
-	o.pieces++
 }
 
 // enterOnward submits what is to be submitted, and sleeps if there is nothing to do.
@@ -227,6 +246,9 @@ func (r *Receiver) enterOnward(m *stream.Meter) error {
 
 // returning reports whether pieces wait for room in the refill ring.
 func (o *onward) returning() bool {
+	if o.file != nil {
+		return o.file.Waits()
+	}
 	for i := range o.batch {
 		if b := &o.batch[i]; b.done() && b.back < b.n {
 			return true
@@ -250,10 +272,11 @@ func (r *Receiver) takeOnward(c *stream.Conn, m *stream.Meter) (bytes int, err e
 		case cqe.UserData >= userSend:
 			err = o.handle(*cqe, m)
 		case cqe.More():
+			at := int(r.z.Where(d.Extra()))
 			if looks {
-				err = r.view.Next(r.touch, int(r.z.Where(d.Extra())), int(cqe.Res), m)
+				err = r.view.Next(r.touch, at, int(cqe.Res), m)
 			}
-			o.push(piece{d.Extra()[0], uint32(cqe.Res)})
+			o.push(piece{d.Extra()[0], uint32(cqe.Res)}, at)
 			o.got += int(cqe.Res)
 			bytes += int(cqe.Res)
 			r.stats.pieces++
@@ -285,6 +308,11 @@ func (r *Receiver) takeOnward(c *stream.Conn, m *stream.Meter) (bytes int, err e
 
 // handle books a completion of a send request, or its notification.
 func (o *onward) handle(cqe uring.CQE, m *stream.Meter) error {
+	if o.file != nil {
+		n, way, err := o.file.Done(&cqe)
+		o.out.Wrote(n, way)
+		return err
+	}
 	b := &o.batch[cqe.UserData-userSend]
 	if cqe.Notif() {
 		b.owed = false
@@ -315,6 +343,15 @@ func (o *onward) handle(cqe uring.CQE, m *stream.Meter) error {
 
 // giveBack gives the pieces back that the kernel has let go of, as long as it takes them.
 func (o *onward) giveBack(takes func(piece) bool) (any bool) {
+	if o.file != nil {
+		return o.file.Back(func(off uint64, n int) bool {
+			if !takes(piece{off, uint32(n)}) {
+				return false
+			}
+			o.pieces--
+			return true
+		})
+	}
 	if o.owed == 0 {
 		return false
 	}
@@ -354,7 +391,10 @@ func (o *onward) evidence(e *stream.Evidence) {
 	if o == nil {
 		return
 	}
+	e.Figures = append(e.Figures, stream.Figure{Name: "zcrx_onward_requests", Unit: "1", Value: float64(o.requests)})
+	if o.file != nil {
+		return
+	}
 	e.Notes = append(e.Notes, o.fate.Notes()...)
-	e.Figures = append(append(e.Figures, o.fate.Figures()...), stream.Figure{Name: "zcrx_onward_requests", Unit: "1",
-		Value: float64(o.requests)})
+	e.Figures = append(e.Figures, o.fate.Figures()...)
 }

@@ -25,7 +25,7 @@ func TestOnwardKeepsAll(t *testing.T) {
 	next, sent := uint64(0), uint64(0)
 	for _, n := range []int{held.Max + 1000, 100, held.Max} {
 		for range n {
-			o.push(piece{next, 1})
+			o.push(piece{next, 1}, 0)
 			next++
 		}
 		for o.gather() {
@@ -42,7 +42,7 @@ func TestOnwardKeepsAll(t *testing.T) {
 			}
 			o.giveBack(func(piece) bool { return true })
 			if sent%1000 < batchPieces { // more come meanwhile
-				o.push(piece{next, 1})
+				o.push(piece{next, 1}, 0)
 				next++
 			}
 		}
@@ -56,7 +56,7 @@ func TestOnwardKeepsAll(t *testing.T) {
 func TestOnwardGivesBack(t *testing.T) {
 	o := newOnward()
 	for i := range 2*batchPieces + 10 {
-		o.push(piece{uint64(i), 1})
+		o.push(piece{uint64(i), 1}, 0)
 	}
 	for o.gather() {
 		o.batch[o.sending].sent = o.batch[o.sending].bytes

@@ -323,7 +323,7 @@ var Metrics = []measure.MetricDoc{
 		Meaning: "times that the kernel was told to take buffers from the refill ring"},
 	{Names: "zcrx_onward_requests",
 		Units: "1", Source: "data path, whole flow",
-		Meaning: "send requests by which payload was passed on (then: forward), each of up to 256 pieces"},
+		Meaning: "requests by which payload was sent on or written (then), each of up to 256 pieces"},
 	{Names: "zcrx_no_memory",
 		Units: "1", Source: "data path, whole flow",
 		Meaning: "times that it found no buffer to copy to"},

@@ -37,7 +37,7 @@ type EndReport struct {
 	ThroughputGbps *float64         `json:"throughput_gbps"`
 	BackBytes      *uint64          `json:"back_bytes,omitempty"` // the other way, with --both
 	BackGbps       *float64         `json:"back_throughput_gbps,omitempty"`
-	Then           *results.Way     `json:"then,omitempty"` // what was passed on, or came back, with --then
+	Then           *results.Way     `json:"then,omitempty"` // what was passed on, came back, or was written
 	CPUUserS       *float64         `json:"cpu_user_s"`     // of the process, over the flow
 	CPUSysS        *float64         `json:"cpu_sys_s"`
 	CPUSPerGB      *float64         `json:"cpu_s_per_gb,omitempty"` // 1e9 bytes
@@ -58,6 +58,8 @@ type EndReport struct {
 	Threads        int              `json:"threads,omitempty"` // that moved the flows
 	Flows          []endFlow        `json:"flows,omitempty"`
 	Metrics        []measure.Metric `json:"metrics,omitempty"`
+
+	onward string // what was done with payload, for people
 }
 
 // endFlow is one flow of an end that ran on its own.
@@ -93,7 +95,9 @@ func newEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 	if r.BackNs > 0 {
 		rep.BackBytes, rep.BackGbps = &r.BackBytes, new(float64(r.BackBytes)*8/float64(r.BackNs))
 	}
-	rep.Then = r.Host.Then
+	if rep.Then, rep.onward = r.Host.Then, "passed on"; s.Cell.WritesTo() != "" {
+		rep.onward = "written"
+	}
 	if n := r.Host.Transactions; n != nil {
 		rep.Transactions, rep.PerSecond, rep.RoundTrip = &r.Total.Transactions,
 			new(float64(r.Total.Transactions)/seconds), r.Host.RoundTrip
@@ -238,6 +242,6 @@ func (r EndReport) speed(out io.Writer) {
 		fmt.Fprintf(out, "  the other way %.*f Gbit/s", digits, *r.BackGbps)
 	}
 	if r.Then != nil {
-		fmt.Fprintf(out, "  passed on %.*f Gbit/s", digits, r.Then.ThroughputGbps)
+		fmt.Fprintf(out, "  %s %.*f Gbit/s", r.onward, digits, r.Then.ThroughputGbps)
 	}
 }

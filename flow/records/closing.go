@@ -31,8 +31,8 @@ func Notify(fd int) error {
 	return err
 }
 
-// Notified reports whether a socket whose records the kernel opens has come to that alert, and takes
-// it. A call that has no room for the type of a record fails there with EIO.
+// Notified reports whether a socket whose records the kernel opens has come to that alert, and
+// takes it. A call that has no room for the type of a record fails there with EIO.
 func Notified(fd int) bool {
 	const get = 2 // TLS_GET_RECORD_TYPE
 	var p [len(closeNotify)]byte

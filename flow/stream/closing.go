@@ -15,9 +15,9 @@ import (
 const closeTime = 10 * time.Second
 
 // closeNotify ends a flow whose records the kernel makes, and leaves the connection open until the
-// receiver has said farewell. The kernel says of payload that it has been taken while it still keeps
-// a part of its last record, which it sends by and by. It drops that part after shutdown(2), and
-// fails the socket with EPIPE (net/tls/tls_sw.c: tls_tx_records).
+// receiver has said farewell. The kernel says of payload that it has been taken while it still
+// keeps a part of its last record, which it sends by and by. It drops that part after shutdown(2),
+// and fails the socket with EPIPE (net/tls/tls_sw.c: tls_tx_records).
 func (c *Conn) closeNotify() error {
 	var w sock.Waiter
 	for end := time.Now().Add(closeTime); ; w.Wait(c.FD, unix.POLLOUT, 50) {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Encryption is how the payload of a flow is encrypted at one end of it, and the answers to it. What
-// both ends say before and after is plain; the farewell that follows answers whose records the
+// Encryption is how the payload of a flow is encrypted at one end of it, and the answers to it.
+// What both ends say before and after is plain; the farewell that follows answers whose records the
 // kernel makes is in a record, too.
 type Encryption struct {
 	Version records.Version

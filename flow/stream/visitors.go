@@ -35,6 +35,7 @@ type Visitors struct {
 	single            bool   // the sender has one at a time
 	alone             bool   // so it is now: a read may wait for what it sends
 	sleeps            bool   // accept(2) does
+	unheard           int    // connections since all was heard
 	options           sock.Options
 	witness           int  // a connection that is kept after its end, as evidence; -1: none
 	keep              bool // the next that ends is
@@ -161,13 +162,20 @@ func (v *Visitors) serveOne(c *Conn, read VisitRead, m *Meter) (ended bool, err 
 	if err := v.doorSleeps(true); err != nil {
 		return false, err
 	}
+	strangers := c.Visits.Strangers.Load()
 	fd, errno := sock.Accept(v.Listener)
 	m.Call()
 	m.Wait()
-	if errno == unix.EAGAIN || errno == unix.EINTR {
-		return v.hear(0, c, read, m)
+	if errno != unix.EAGAIN && errno != unix.EINTR {
+		err = v.enter(fd, errno, c, read, m)
+		// Those who come and go all the time must not keep it from what else there is.
+		v.unheard++
+		if err != nil || v.unheard < mostAtOnce && c.Visits.Strangers.Load() == strangers {
+			return false, err
+		}
 	}
-	return false, v.enter(fd, errno, c, read, m)
+	v.unheard = 0
+	return v.hear(0, c, read, m)
 }
 
 // doorSleeps has accept(2) wait for a connection, for as long as [sock.Limit] has it, or not.

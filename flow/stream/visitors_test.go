@@ -105,3 +105,41 @@ func TestVisitorsAloneAgain(t *testing.T) {
 		t.Errorf("after %d requests it waits: %v", m.Snapshot().Transactions, v.alone)
 	}
 }
+
+// However many strangers come and go, the sender's end of the flow is heard among them.
+func TestVisitorsHearTheEnd(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[0])
+	rx := &Conn{FD: pair[0], Local: netip.MustParseAddrPort("127.0.0.1:0")}
+	h := Hello{Cookie: NewCookie(), MessageBytes: 1, PeriodBytes: 8, ResponseBytes: 1, Connects: true, OneAtATime: true}
+	v, err := NewVisitors(rx, h, NewToucher(TouchNone, int(h.PeriodBytes)), sock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	const strangers = 64
+	for range strangers {
+		c, err := net.Dial("tcp", rx.Visits.At.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	unix.Close(pair[1]) // the end
+	served := make(chan error, 1)
+	go func() {
+		served <- v.Serve(rx, func(x *Visitor, flags int, _ *Meter) (int, bool, unix.Errno, error) {
+			n, errno := sock.Recv(x.FD, make([]byte, 1), flags)
+			return n, n > 0, errno, nil
+		}, new(Meter))
+	}()
+	if err := await.Chan(t, "the end", served); err != nil {
+		t.Error(err)
+	}
+	if n := rx.Visits.Strangers.Load(); n == strangers {
+		t.Errorf("all %d strangers were taken before the end was heard", n)
+	}
+}

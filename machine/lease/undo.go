@@ -5,6 +5,7 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -282,10 +284,15 @@ var passingErrnos = []unix.Errno{
 	unix.EBUSY, unix.EAGAIN, unix.EINTR, unix.EIO, unix.ETIMEDOUT, unix.ENOMEM, unix.ENOBUFS, unix.EMFILE, unix.ENFILE,
 }
 
+// passingErrors are those of a driver whose table does not show now, and of netlink that has not
+// answered, or answered another request.
+var passingErrors = []error{nic.ErrTableHidden, os.ErrDeadlineExceeded, rtnl.ErrOtherAnswer}
+
 // passing reports whether another time may give another answer.
 func passing(err error) bool {
 	var errno unix.Errno
-	return errors.Is(err, nic.ErrTableHidden) || errors.As(err, &errno) && slices.Contains(passingErrnos, errno)
+	return slices.ContainsFunc(passingErrors, func(e error) bool { return errors.Is(err, e) }) ||
+		errors.As(err, &errno) && slices.Contains(passingErrnos, errno)
 }
 
 // patience is how long one undoing waits in all for what is busy: a driver that hangs is busy for

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"time"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
@@ -24,6 +23,7 @@ type Device struct {
 	Index int
 
 	conn    *genetlink.Conn
+	turns   rtnl.Turns // of conn
 	ethtool genetlink.Family
 	netdev  genetlink.Family
 	route   *rtnl.Conn
@@ -144,18 +144,18 @@ func (d *Device) askRaw(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags
 	return recorded(f.Name, cmd, flags, asked, func() ([]genetlink.Message, error) { return d.execute(f, m, flags) })
 }
 
-// doneWithin is how long the kernel may take for a request: drivers restart queues, and load
-// firmware. An answer that it has dropped never comes.
-const doneWithin = 2 * time.Minute
-
-func (d *Device) execute(f genetlink.Family, m genetlink.Message, flags netlink.HeaderFlags) ([]genetlink.Message,
-	error) {
-	_ = d.conn.SetReadDeadline(time.Now().Add(doneWithin)) // what stands for a socket in tests has none
-	msgs, err := d.conn.Execute(m, f.ID, netlink.Request|flags)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("%s has not answered request %d for %v: %w", f.Name, m.Header.Command, doneWithin, err)
+func (d *Device) execute(f genetlink.Family, m genetlink.Message, flags netlink.HeaderFlags) (
+	msgs []genetlink.Message, err error) {
+	err = d.turns.Take(d.conn, f.Name, int(m.Header.Command),
+		func() (netlink.Message, error) { return d.conn.Send(m, f.ID, netlink.Request|flags) },
+		func() (heads []netlink.Message, err error) {
+			msgs, heads, err = d.conn.Receive()
+			return heads, err
+		})
+	if err != nil {
+		return nil, err
 	}
-	return msgs, err
+	return msgs, nil
 }
 
 // each decodes the attributes of every reply.

@@ -7,10 +7,6 @@ package rtnl
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"os"
-	"time"
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/internal/remedy"
@@ -19,7 +15,10 @@ import (
 )
 
 // Conn is a route netlink socket.
-type Conn struct{ c *netlink.Conn }
+type Conn struct {
+	c     *netlink.Conn
+	turns Turns
+}
 
 // Dial opens a socket in the calling thread's network namespace, in which it stays.
 func Dial() (*Conn, error) {
@@ -31,7 +30,7 @@ func Dial() (*Conn, error) {
 		return nil, remedy.Error(remedy.NetlinkSocket, "open a route netlink socket", err, remedy.On{})
 	}
 	_ = c.SetOption(netlink.ExtendedAcknowledge, true) // texts with errors, where the kernel has any
-	return &Conn{c}, nil
+	return &Conn{c: c}, nil
 }
 
 // Close closes the socket.
@@ -71,17 +70,17 @@ func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte,
 	return recorded(kind, flags, m.Data, func() ([]netlink.Message, error) { return c.execute(m) })
 }
 
-// doneWithin is how long the kernel may take for a request. An answer that it has dropped never
-// comes.
-const doneWithin = 2 * time.Minute
-
-func (c *Conn) execute(m netlink.Message) ([]netlink.Message, error) {
-	_ = c.c.SetReadDeadline(time.Now().Add(doneWithin)) // what stands for a socket in tests has none
-	msgs, err := c.c.Execute(m)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("rtnetlink has not answered request %d for %v: %w", m.Header.Type, doneWithin, err)
+func (c *Conn) execute(m netlink.Message) (msgs []netlink.Message, err error) {
+	err = c.turns.Take(c.c, "rtnetlink", int(m.Header.Type),
+		func() (netlink.Message, error) { return c.c.Send(m) },
+		func() (_ []netlink.Message, err error) {
+			msgs, err = c.c.Receive()
+			return msgs, err
+		})
+	if err != nil {
+		return nil, err
 	}
-	return msgs, err
+	return msgs, nil
 }
 
 // ifinfo encodes struct ifinfomsg (include/uapi/linux/rtnetlink.h).

@@ -16,7 +16,7 @@ import (
 
 // refusing is a route netlink socket whose kernel refuses everything with errno.
 func refusing(errno unix.Errno) *Conn {
-	return &Conn{nltest.Dial(func(reqs []netlink.Message) ([]netlink.Message, error) {
+	return &Conn{c: nltest.Dial(func(reqs []netlink.Message) ([]netlink.Message, error) {
 		if len(reqs) == 0 {
 			return nil, io.EOF
 		}

@@ -32,7 +32,7 @@ var groups = []Group{groupFlow, groupHosts, groupSettings, groupPlacement, group
 
 // members are the flags of each group that are no options of a run: those follow from their kind.
 var members = map[Group]string{
-	groupFlow:      "mode listen duration accept-timeout connect-timeout cookie stall max-copied",
+	groupFlow:      "mode answers listen duration accept-timeout connect-timeout cookie stall max-copied",
 	groupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh lease-queue",
 	groupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
 	groupPower:     "power power-idle power-guard power-interval",

@@ -104,8 +104,9 @@ func given(cmd *cobra.Command, name string) bool {
 
 // placeholders are what stands for the value of flags, by their names; all others by their types.
 var placeholders = map[string]string{
-	"rx": "MODE", "tx": "MODE", "mode": "MODE", "sut": "HOST", "tg": "HOST", "host": "HOST", "peer": "HOST",
-	"dev": "IF", "tg-dev": "IF", "addr": "ADDR", "out": "DIR", "listen": "ADDR:PORT", "power": "SOURCE",
+	"rx": "MODE", "tx": "MODE", "mode": "MODE", "answers": "MODE", "sut": "HOST", "tg": "HOST", "host": "HOST",
+	"peer": "HOST",
+	"dev":  "IF", "tg-dev": "IF", "addr": "ADDR", "out": "DIR", "listen": "ADDR:PORT", "power": "SOURCE",
 	"source": "SOURCE",
 	"probe":  "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE",
 	"layout": "LAYOUT", "tls": "WHO", "poll": "HOW",

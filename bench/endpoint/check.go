@@ -37,6 +37,9 @@ func check(s wire.EndSpec, p stream.Mode) error {
 	if err := s.CheckPorts(); err != nil {
 		return err
 	}
+	if err := checkAnswers(&s, p); err != nil {
+		return err
+	}
 	if s.More != nil && p.Kind != stream.Stream {
 		return fmt.Errorf("%s has one interface", p.Name)
 	}

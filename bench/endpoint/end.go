@@ -115,7 +115,7 @@ func openWay(s wire.EndSpec, light bool) (*End, error) {
 			fmt.Errorf("pace %s is a search of zcbench's (run, matrix, loss-free): ask for a rate, such as 10M",
 				plan.PaceLossFree)}
 	}
-	if err := errors.Join(path.Support(""), kernelEncrypts(o)); err != nil {
+	if err := errors.Join(path.Support(""), kernelEncrypts(o), answersSupport(&s)); err != nil {
 		return nil, err
 	}
 	of := path

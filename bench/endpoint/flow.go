@@ -31,6 +31,7 @@ type flow struct {
 	period  int                           // then, of its payload's pattern
 	asked   bool                          // of a receiver: its requests are answered
 	answers stream.Mode                   // by which, where that copies nothing
+	copied  string                        // what is said of answers that the sender would have without a copy
 	request uint64                        // bytes of each, where they have a connection each
 	done    bool
 	result  flowResult  // when done

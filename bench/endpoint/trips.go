@@ -5,8 +5,10 @@ package endpoint
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/judge/end"
@@ -95,10 +97,17 @@ func (f *flow) answer(e *End, a arrival) error {
 	return f.lendAnswers(e, answers, a)
 }
 
-// lendAnswers lets answers leave as the requests do, where these leave without a copy.
+// lendAnswers lets answers leave as the requests do, where these leave without a copy and this
+// end's plan, or its user, has it so. That takes memory and interfaces of this host, so the
+// sender's word for it is not enough: without theirs, answers are copied, and a note says so.
 func (f *flow) lendAnswers(e *End, answers *stream.Answers, a arrival) error {
 	m, err := modes.Find(stream.TX, a.hello.TXMode)
-	if err != nil || !m.Has(stream.RoundTrips) || m.NewLender == nil {
+	if err != nil || !m.Lends() {
+		return nil
+	}
+	if m.Name != cmp.Or(e.spec.Cell.TX, e.spec.Answers) {
+		f.copied = fmt.Sprintf("answers were copied, although the sender's mode is %s: start zcrecv with "+
+			"--answers %[1]s to send them likewise", m.Name)
 		return nil
 	}
 	o := stream.Options{UringEngine: e.spec.Cell.UringEngine, TXArea: e.spec.Cell.TXArea}
@@ -126,6 +135,9 @@ func (f *flow) lendAnswers(e *End, answers *stream.Answers, a arrival) error {
 func (f *flow) answered(e *stream.Evidence) error {
 	a := f.Meter.Answers()
 	err, own := a.Drain(), a.Evidence()
+	if f.copied != "" {
+		own.Notes = append(own.Notes, f.copied)
+	}
 	e.Notes, e.Figures = append(e.Notes, own.Notes...), append(e.Figures, own.Figures...)
 	return err
 }
@@ -148,12 +160,14 @@ func (e *End) asPlanned(h *stream.Hello) error {
 			return err
 		}
 	}
+	asks := h.ResponseBytes > 0
 	switch {
+	case c.TX == "" && e.spec.Answers != "" && !(asks && h.TXMode == e.spec.Answers):
+		return fmt.Errorf("the sender's mode is %s, but answers are to leave by %s: start zcsend with --mode %[2]s, "+
+			"or zcrecv without --answers", h.TXMode, e.spec.Answers)
 	case c.TX == "":
 		return nil
-	case c.RoundTrips() != (h.ResponseBytes > 0):
-		return fmt.Errorf("the sender's mode is %s, not the plan's %s: start it as planned", h.TXMode, c.TX)
-	case c.Connects() != h.Connects:
+	case c.TX != h.TXMode && !e.freeMode(), c.RoundTrips() != asks, c.Connects() != h.Connects:
 		return fmt.Errorf("the sender's mode is %s, not the plan's %s: start it as planned", h.TXMode, c.TX)
 	case !c.RoundTrips():
 		return nil
@@ -165,6 +179,34 @@ func (e *End) asPlanned(h *stream.Hello) error {
 			h.MessageBytes, h.ResponseBytes, request, o.ResponseBytes)
 	}
 	return nil
+}
+
+// freeMode reports whether payload may come by another mode than the cell's: the other way of an
+// end on its own, and what is passed on, say their own. Neither is answered.
+func (e *End) freeMode() bool { return e.light && !e.spec.Cell.RoundTrips() }
+
+// checkAnswers refuses a mode by which no answers leave, and a receiver that sends none.
+func checkAnswers(s *wire.EndSpec, p stream.Mode) error {
+	if s.Answers == "" {
+		return nil
+	}
+	m, err := modes.Find(stream.TX, s.Answers)
+	switch {
+	case err != nil || !m.Lends():
+		return fmt.Errorf("--answers %q: want one of %s", s.Answers, strings.Join(modes.Lenders(), ", "))
+	case s.Role != stream.RX || p.Kind != stream.Stream || p.Has(stream.NoPayload):
+		return fmt.Errorf("--answers %s: %s does not answer requests of streams: choose another --mode", m.Name, p.Name)
+	}
+	return nil
+}
+
+// answersSupport tries whether answers can leave on this host as its user wants.
+func answersSupport(s *wire.EndSpec) error {
+	m, err := modes.Find(stream.TX, s.Answers)
+	if err != nil {
+		return nil // it lends none
+	}
+	return m.Support("")
 }
 
 // unanswered returns the error of the first of the flows whose requests could not be answered.

@@ -6,21 +6,24 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 func main() { os.Exit(cli.Main(command(), os.Args[1:])) }
 
 func command() *cobra.Command {
 	var (
-		end    = cli.End{Role: stream.RX}
-		listen string
-		wait   time.Duration
+		end     = cli.End{Role: stream.RX}
+		listen  string
+		answers string
+		wait    time.Duration
 	)
 	cmd := &cobra.Command{
 		Use:   "zcrecv [flags]",
@@ -45,6 +48,7 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
+			spec.Answers = answers
 			sch, err := end.Schedule(wait)
 			if err != nil {
 				return err
@@ -66,6 +70,10 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender asks for)")
 	f.StringVar(&end.Dev, "dev", "", "interface that receives the flow, for its counters and for zcrx and devmem "+
 		"(default: the one with the address)")
+	f.StringVar(&answers, "answers", "", "answer requests without a copy, from senders of this mode, and refuse "+
+		"others: "+strings.Join(modes.Lenders(), ", ")+" (default: answers are copied)")
+	cmd.RegisterFlagCompletionFunc("answers", cobra.FixedCompletions(modes.Lenders(),
+		cobra.ShellCompDirectiveNoFileComp))
 	f.DurationVar(&wait, "accept-timeout", 0, "how long to wait for the sender; 0: forever")
 	return cmd
 }

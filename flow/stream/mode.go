@@ -160,6 +160,9 @@ func (m Mode) TakesQueue() bool { return m.Has(UsesNICQueue | NeedsDev) }
 // Has reports whether the mode has all these traits.
 func (m Mode) Has(t Traits) bool { return m.Traits&t == t }
 
+// Lends reports whether requests, and so their answers, leave without a copy.
+func (m Mode) Lends() bool { return m.Has(RoundTrips) && m.NewLender != nil }
+
 // Support tries whether the mode can run on this host, and on interface dev if
 // one is named: nil, or why not.
 func (m Mode) Support(dev string) error {

@@ -50,6 +50,16 @@ func Names(role stream.Role) []string {
 	return names
 }
 
+// Lenders lists the send modes of requests whose answers leave without a copy, too.
+func Lenders() (names []string) {
+	for i := range All {
+		if All[i].Lends() {
+			names = append(names, All[i].Name)
+		}
+	}
+	return names
+}
+
 // Find looks up a mode by role and name. The error lists the names.
 func Find(role stream.Role, name string) (stream.Mode, error) {
 	for i := range All {

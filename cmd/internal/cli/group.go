@@ -32,7 +32,7 @@ var groups = []Group{groupFlow, groupHosts, groupSettings, groupPlacement, group
 
 // members are the flags of each group that are no options of a run: those follow from their kind.
 var members = map[Group]string{
-	groupFlow:      "mode listen duration accept-timeout connect-timeout cookie stall max-copied",
+	groupFlow:      "mode answers listen duration accept-timeout connect-timeout cookie stall max-copied",
 	groupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh lease-queue",
 	groupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
 	groupPower:     "power power-idle power-guard power-interval",
@@ -104,8 +104,9 @@ func given(cmd *cobra.Command, name string) bool {
 
 // placeholders are what stands for the value of flags, by their names; all others by their types.
 var placeholders = map[string]string{
-	"rx": "MODE", "tx": "MODE", "mode": "MODE", "sut": "HOST", "tg": "HOST", "host": "HOST", "peer": "HOST",
-	"dev": "IF", "tg-dev": "IF", "addr": "ADDR", "out": "DIR", "listen": "ADDR:PORT", "power": "SOURCE",
+	"rx": "MODE", "tx": "MODE", "mode": "MODE", "answers": "MODE", "sut": "HOST", "tg": "HOST", "host": "HOST",
+	"peer": "HOST",
+	"dev":  "IF", "tg-dev": "IF", "addr": "ADDR", "out": "DIR", "listen": "ADDR:PORT", "power": "SOURCE",
 	"source": "SOURCE",
 	"probe":  "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE",
 	"layout": "LAYOUT", "tls": "WHO", "poll": "HOW",

@@ -277,8 +277,8 @@ type EndSpec struct {
 
 	Pair *Pair `json:"pair,omitempty"` // nil: the other end is elsewhere
 
-	// Answers is the mode of whose requests a receiver on its own lends answers; "": of none. A cell
-	// with both modes says it itself.
+	// Answers is the mode to whose requests a receiver on its own lends answers; "": to none. A
+	// cell with both modes says it itself.
 	Answers string `json:"answers,omitempty"`
 
 	Inside *Inside `json:"inside,omitempty"` // nil: the flow comes to the agent's network namespace

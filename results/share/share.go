@@ -273,8 +273,8 @@ func settingsOf(c *plan.Cell) (told []Fact, not []string) {
 	return told, not
 }
 
-// wordOf is what may be told of an option's value: of what the application does with the payload not
-// in which folder.
+// wordOf is what may be told of an option's value: of what the application does with the payload
+// not in which folder.
 func wordOf(name, value string) string {
 	if name == "then" {
 		value, _, _ = strings.Cut(value, ":")

@@ -248,8 +248,8 @@ func TestFoldedCell(t *testing.T) {
 	}
 }
 
-// Of a folder that payload is written to nothing is told, however it is called, and no file with one
-// is read.
+// Of a folder that payload is written to nothing is told, however it is called, and no file with
+// one is read.
 func TestFolderIsNotTold(t *testing.T) {
 	for _, dir := range []string{"/home/alice", "/écurie/alice", "/", "/ alice", "/данные"} {
 		c := plantest.Modes("tcp", "tcp")

@@ -61,6 +61,19 @@ func TestShareOfMemory(t *testing.T) {
 	if all, short := ofMemory(leastBytes, leastBytes); all != leastBytes || short != "" {
 		t.Errorf("%d bytes of memory, %q", all, short)
 	}
+	dir := t.TempDir()
+	if err := unix.Mount("none", dir, "tmpfs", 0, "size=1p"); err != nil {
+		t.Skipf("mount a tmpfs: %v", err)
+	}
+	defer unix.Unmount(dir, unix.MNT_DETACH)
+	f, err := open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if each, err := f.share(1, 1<<60); err != nil || each < leastBytes || each >= 1<<49 {
+		t.Errorf("%d bytes of a tmpfs of 1 PiB, %v", each, err)
+	}
 }
 
 // What is told to end while a file's pages are written back does not wait for all of them.

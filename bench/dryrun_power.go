@@ -52,9 +52,19 @@ func (p preview) memoryPrograms() (lines []string) {
 	return lines
 }
 
-// reached prints where else the file's power sources lead, and what it takes to run
-// them.
+// reached prints where else the file's power sources lead, and to which folders payload is written,
+// and what it takes to run them.
 func (p preview) reached(w io.Writer) {
+	for i, f := range p.spec.PayloadFolders() {
+		if i == 0 {
+			fmt.Fprintln(w, "\nfolders that payload is written to")
+		}
+		line := fmt.Sprintf("%s: %s", ends.SUT.Label(), plaintext.Line(f.Dir))
+		if f.Place != "" {
+			line += p.takes(f.Place)
+		}
+		fmt.Fprintln(w, "  "+line)
+	}
 	if lines := p.reaches("", power.Asks, power.Opens); len(lines) > 0 {
 		fmt.Fprintf(w, "\naddresses and paths used to read power\n  %s\n", strings.Join(lines, "\n  "))
 	}

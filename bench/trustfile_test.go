@@ -142,6 +142,21 @@ func TestDryRunOfHarmlessPower(t *testing.T) {
 	}
 }
 
+// A folder for payload is shown, with what it takes to write there.
+func TestDryRunOfFolder(t *testing.T) {
+	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nthen: write:/srv\n")
+	for trusted, want := range map[bool]string{false: "  SUT: /srv   (%s:3:7, needs --trust-file)\n\nrunning this needs",
+		true: "  SUT: /srv   (%s:3:7, allowed by --trust-file)\n"} {
+		var b bytes.Buffer
+		preview{spec: e.Spec, trusted: trusted}.reached(&b)
+		file, _, _ := strings.Cut(e.Spec.PayloadFolders()[0].Place, ":")
+		want := "\nfolders that payload is written to\n" + strings.ReplaceAll(want, "%s", file)
+		if !strings.HasPrefix(b.String(), want) {
+			t.Errorf("%q, want %q", b.String(), want)
+		}
+	}
+}
+
 // A file is refused before hosts are reached or anything is written, also when it is
 // resumed or its plan is that of another.
 func TestUntrustedFileIsNotRun(t *testing.T) {

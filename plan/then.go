@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/flow/disk"
 	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan/modes"
@@ -76,6 +77,9 @@ func cannotWrite(m stream.Mode, c *Cell) string {
 		return fmt.Sprintf("memory of kind %q %s: use area %s or %s", c.Area, unpinned, dmabuf.Pages, dmabuf.Huge)
 	case records.How(c.TLS) != records.None:
 		return "nobody has tried to write to a file what was encrypted (tls): leave out one of the two"
+	case c.NFlows() > disk.MostFlows:
+		return fmt.Sprintf("%d files share %d MiB, and each is %d MiB long at least: use at most %d flows", c.NFlows(),
+			disk.MostBytes>>20, disk.MostBytes/disk.MostFlows>>20, disk.MostFlows)
 	case c.BothWays():
 		return "nobody has tried to write to a file while the other way goes on (both): leave out one of the two"
 	}

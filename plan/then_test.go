@@ -55,12 +55,14 @@ func TestThenRefused(t *testing.T) {
 		"rx tcp-trunc writes to no file: use rx tcp, uring, zcrx": toFile(Cell{RX: "tcp-trunc", TX: "tcp"}),
 		"what was encrypted (tls)":                                toFile(Cell{RX: "tcp", TX: "tcp", TLS: "ktls"}),
 		"while the other way goes on":                             toFile(Cell{RX: "tcp", TX: "tcp", Both: new(true)}),
-		"from a container":                                        toFile(Cell{RX: "zcrx", TX: "tcp", LeaseQueue: "eth0:3"}),
-		"then write:/var/tmp: it applies to":                      toFile(Cell{RX: "tcp", TX: "rr"}),
-		"each flow a queue of its own":                            toFile(Cell{RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1}),
-		"for each queue (queue_rings)":                            toFile(Cell{RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1, QueueRings: 2}),
-		"it applies to":                                           {RX: "udp", TX: "udp", Then: ThenForward},
-		"not to rx tcp, tx rr":                                    {RX: "tcp", TX: "rr", Then: ThenForward},
+		"257 files share 1024 MiB, and each is 4 MiB long at least: use at most 256 flows": toFile(Cell{RX: "tcp", TX: "tcp",
+			Flows: 257}),
+		"from a container":                   toFile(Cell{RX: "zcrx", TX: "tcp", LeaseQueue: "eth0:3"}),
+		"then write:/var/tmp: it applies to": toFile(Cell{RX: "tcp", TX: "rr"}),
+		"each flow a queue of its own":       toFile(Cell{RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1}),
+		"for each queue (queue_rings)":       toFile(Cell{RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1, QueueRings: 2}),
+		"it applies to":                      {RX: "udp", TX: "udp", Then: ThenForward},
+		"not to rx tcp, tx rr":               {RX: "tcp", TX: "rr", Then: ThenForward},
 	} {
 		no := CannotRun(&c, nil)
 		if (no == nil) != (want == "") || no != nil && !strings.Contains(no.Reason, want) {
@@ -68,7 +70,7 @@ func TestThenRefused(t *testing.T) {
 		}
 	}
 	for _, rx := range []string{"tcp", "uring", "zcrx"} {
-		c := toFile(Cell{RX: rx, TX: "tcp", Touch: "verify", Poll: PollBusy})
+		c := toFile(Cell{RX: rx, TX: "tcp", Touch: "verify", Poll: PollBusy, Flows: 256})
 		if no := CannotRun(&c, nil); no != nil {
 			t.Errorf("%s writes to no file: %+v", rx, no)
 		}

@@ -74,6 +74,31 @@ func TestSteeredMemory(t *testing.T) {
 	}
 }
 
+// passing is a path that passes payload on by a way of its own, as tcp does by splice.
+type passing struct{ fakePath }
+
+func (p passing) PassOn(*stream.Onward, *stream.Meter) error { return p.say("pass on") }
+
+// A path that is steered to a queue passes payload on as it does without: by its own way, or not.
+func TestSteeredPassesOn(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		c := &calls{}
+		var path stream.Receiver = fakePath{c}
+		if own {
+			path = passing{fakePath{c}}
+		}
+		for _, path := range []stream.Receiver{path, &steered{Receiver: path, queue: fakeQueue{c}}} {
+			p, ok := forwarder(path)
+			if ok != own {
+				t.Errorf("%T of %T: %v", path, p, ok)
+			}
+			if c.all = nil; ok && (p.PassOn(nil, nil) != nil || !slices.Equal(c.all, []string{"pass on"})) {
+				t.Errorf("%T: %v", path, c.all)
+			}
+		}
+	}
+}
+
 type fakeQueue struct{ *calls }
 
 func (q fakeQueue) Steer(_ *stream.Conn, to *int) error {

@@ -79,15 +79,17 @@ func forwarder(path stream.Receiver) (p stream.Forwarder, ok bool) {
 
 // makeFiles makes the files that payload is written to. To take their blocks may be a second's
 // work: the flows, and their window, do not wait for it.
-func (e *End) makeFiles() (err error) {
+func (e *End) makeFiles() error {
 	dir := e.spec.Cell.WritesTo()
 	if dir == "" || e.spec.Role != stream.RX {
 		return nil
 	}
-	for _, f := range e.flows {
-		if f.file, err = disk.Make(dir, disk.MostBytes/uint64(len(e.flows))); err != nil {
-			return e.named(f, err)
-		}
+	files, err := disk.Make(dir, len(e.flows), disk.MostBytes)
+	if err != nil {
+		return err
+	}
+	for i, f := range e.flows {
+		f.file = files[i]
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	fs.StringVar(&f.dev, "dev", "", "interface of the SUT, instead of the file's")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the file that run a program, "+
-		"contact an address or open a path, and all its sysctls: read the file first")
+		"contact an address or open a path, all its sysctls, and its folders for payload: read the file first")
 	cli.AddOptions(cmd, &f.chosen, func(o *plan.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
 	f.order.Add(cmd)

@@ -93,7 +93,7 @@ func (f *rerunFlags) define(cmd *cobra.Command) {
 	f.order.Add(cmd)
 	cli.First(cmd, "dry-run", "out", "sut", "tg", "dev", "tg-dev", "addr", "power", "trust-file", "json")
 	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the folder that run a program, "+
-		"contact an address or open a path, and all its sysctls: look at them first")
+		"contact an address or open a path, all its sysctls, and its folders for payload: look at them first")
 }
 
 func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {

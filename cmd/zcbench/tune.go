@@ -87,7 +87,7 @@ Exit status: 0 done, 1 it ended early, or no mode could run, 2 wrong usage or in
 	fs.BoolVar(&f.json, "json", false, "print the result as JSON")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the file that run a program, "+
-		"contact an address or open a path, and all its sysctls: read the file first")
+		"contact an address or open a path, all its sysctls, and its folders for payload: read the file first")
 	for name, words := range map[string][]string{"for": tune.GoalNames(), "rx": modes.Names(stream.RX),
 		"tx": modes.Names(stream.TX)} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))

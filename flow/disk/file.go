@@ -5,13 +5,15 @@
 // through it.
 //
 // Both are done to one file. A range that is written direct begins and ends at a page, and at a
-// block of the file system, so no page of the cache has bytes of both: what the kernel does to keep
-// the two apart (mm/filemap.c: kiocb_write_and_wait, kiocb_invalidate_pages) then never meets a
-// page that somebody else is about to write.
+// block of the file system, so no page of the cache has bytes of both. But a large folio may (xfs,
+// newer ext4): it has the pages of a cached write, those of one request at most, until it is
+// dropped. Before a direct write the kernel does so (mm/filemap.c: kiocb_write_and_wait,
+// kiocb_invalidate_pages), and where a cached write has the folio just then it cannot: the direct
+// one is copied, and says nothing. [Queue] keeps the two apart. The other way round no harm is
+// done: a cached write that begins later makes folios of its own pages alone.
 package disk
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -25,6 +27,8 @@ const (
 	MostBytes = 1 << 30
 	// leastBytes is how long a file is at least: a multiple of what is under way at once.
 	leastBytes = 4 << 20
+	// MostFlows is how many of them there may be.
+	MostFlows = MostBytes / leastBytes
 )
 
 // File is what the payload of a flow is written to, from its beginning to its end, again and again.
@@ -51,21 +55,49 @@ const (
 	Short
 )
 
-// Make makes a file in a folder, at most so many bytes long, nor longer than half of what is free
-// there. All its blocks are taken now, so that the disk does not fill up while payload comes.
-func Make(dir string, most uint64) (f *File, err error) {
-	f = &File{dir: dir, direct: -1}
-	const flags = unix.O_TMPFILE | unix.O_RDWR | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	if f.fd, err = unix.Open(dir, flags, 0o600); err != nil {
-		return nil, remedy.Error(remedy.FileMade, "make a file without a name in "+dir, err, remedy.On{Path: dir})
+// Make makes n files in a folder, all of them at most so many bytes long, nor longer than half of
+// what is free there. All their blocks are taken now, so that the disk does not fill up while
+// payload comes. It looks once how much is free: each file takes of it.
+func Make(dir string, n int, most uint64) (files []*File, err error) {
+	defer func() {
+		for _, f := range files {
+			if err != nil {
+				err = errors.Join(err, f.Close())
+			}
+		}
+	}()
+	for range n {
+		f, err := open(dir)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
 	}
-	if err := f.prepare(most); err != nil {
-		return nil, errors.Join(err, f.Close())
+	each, err := files[0].share(n, most)
+	if err != nil {
+		return files, err
 	}
-	return f, nil
+	for _, f := range files {
+		if err := f.prepare(each); err != nil {
+			return files, err
+		}
+	}
+	return files, nil
 }
 
-// prepare takes the blocks, and finds out how to write past the page cache.
+// open makes a file without blocks. Nobody who may write to a folder of the path leads it elsewhere
+// by a symbolic link.
+func open(dir string) (*File, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{Flags: unix.O_TMPFILE | unix.O_RDWR | unix.O_CLOEXEC,
+		Mode: 0o600, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	if err != nil {
+		return nil, remedy.Error(remedy.FileMade, "make a file without a name in "+dir, err, remedy.On{Path: dir})
+	}
+	return &File{dir: dir, fd: fd, direct: -1}, nil
+}
+
+// prepare takes so many bytes, or less for whole blocks, and finds out how to write past the page
+// cache.
 func (f *File) prepare(most uint64) error {
 	var st unix.Statx_t
 	const mask = unix.STATX_BASIC_STATS | unix.STATX_DIOALIGN
@@ -77,38 +109,13 @@ func (f *File) prepare(most uint64) error {
 		f.grain = uint64(os.Getpagesize())
 		st.Mask &^= unix.STATX_DIOALIGN
 	}
-	room, err := f.room()
-	if err != nil {
-		return err
-	}
-	f.size = min(most, room/2) &^ (f.grain - 1)
-	if f.size < leastBytes {
-		return f.failed(remedy.FileWritten, fmt.Sprintf("make a file of %d MiB in half of the %d MiB that are free",
-			leastBytes>>20, room>>20), unix.ENOSPC)
-	}
+	f.size = most &^ (f.grain - 1)
 	whole, err := f.allocate()
 	if err != nil {
 		return err
 	}
 	f.openDirect(&st, whole)
 	return nil
-}
-
-// room returns how many bytes are free for this user; of a file system without a limit, which is
-// one in memory (ramfs), how much memory is.
-func (f *File) room() (uint64, error) {
-	var st unix.Statfs_t
-	if err := unix.Fstatfs(f.fd, &st); err != nil {
-		return 0, f.failed(remedy.FileMade, "look for free space", err)
-	}
-	if st.Blocks == 0 {
-		var m unix.Sysinfo_t
-		if err := unix.Sysinfo(&m); err != nil {
-			return 0, f.failed(remedy.FileMade, "look for free memory", err)
-		}
-		return m.Freeram * uint64(m.Unit), nil
-	}
-	return st.Bavail * uint64(cmp.Or(st.Frsize, st.Bsize)), nil
 }
 
 // allocate takes the file's blocks; false: the file system cannot do so beforehand.

@@ -104,10 +104,11 @@ func inMemory(t *testing.T) string {
 // writes, which is told.
 func make1(t *testing.T, dir string, direct bool) *File {
 	t.Helper()
-	f, err := Make(dir, leastBytes)
+	all, err := Make(dir, 1, leastBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
+	f := all[0]
 	t.Cleanup(func() { f.Close() })
 	grain, why := f.Grain()
 	switch {
@@ -175,16 +176,19 @@ func spoil(t *testing.T, f *File, at int64) {
 	}
 }
 
-// What is no folder, or leads to one by a link, gets no file.
+// What is no folder, or leads to one by a link in any part of the path, gets no file.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
 	link, file := dir+"/link", dir+"/file"
 	if err := errors.Join(os.Symlink(dir, link), os.WriteFile(file, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{link: "symbolic link", file: "no folder", dir + "/none": "mkdir",
+	if err := os.Mkdir(dir+"/folder", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{link: "symbolic link", link + "/folder": "symbolic link", file: "no folder", dir + "/none": "mkdir",
 		"/proc/self": "--then write:DIR"} {
-		_, err := Make(path, leastBytes)
+		_, err := Make(path, 1, leastBytes)
 		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(fault.Fix(err), want) {
 			t.Errorf("%s: %v; %s", path, err, fault.Fix(err))
 		}
@@ -195,13 +199,13 @@ func TestFolders(t *testing.T) {
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	made := func() error {
-		f, err := Make(dir, leastBytes)
+		files, err := Make(dir, 1, leastBytes)
 		if err == nil {
-			err = f.Close()
+			err = files[0].Close()
 		}
 		return err
 	}
-	remedytest.Try(t, remedy.FileMade, dir, remedytest.Denied(unix.SYS_OPENAT, made))
+	remedytest.Try(t, remedy.FileMade, dir, remedytest.Denied(unix.SYS_OPENAT2, made))
 	remedytest.Try(t, remedy.FileWritten, dir, remedytest.Denied(unix.SYS_FALLOCATE, made), unix.EOPNOTSUPP, unix.EINTR)
 	f := make1(t, dir, true)
 	write := func() error {

@@ -85,7 +85,7 @@ func (q *Queue) Issue() (made int) {
 		}
 		if r == nil || r.way != way || r.n+k > mostRequest || r.vec.Parts() == mostVector ||
 			r.off+uint64(r.n) != q.f.Offset() {
-			if q.issue(r); !q.room() {
+			if q.issue(r); !q.room() || way == Direct && q.near() {
 				return made
 			}
 			r = q.begin(way)
@@ -109,6 +109,19 @@ func (q *Queue) Issue() (made int) {
 // file behind.
 func (q *Queue) room() bool {
 	return q.next-q.first < Depth && q.ring.SQSpace() > 0 && q.f.pos-q.written <= q.f.size/2
+}
+
+// near reports whether a cached write is under way whose folios may have pages of a direct one that
+// is next. A folio begins at a multiple of its length, which is at most a request's.
+func (q *Queue) near() bool {
+	off := q.f.Offset()
+	for i := q.first; i != q.next; i++ {
+		r := &q.requests[i%Depth]
+		if r.way == Cached && !r.done && off < r.off+uint64(r.n)+mostRequest && r.off < off+2*mostRequest {
+			return true
+		}
+	}
+	return false
 }
 
 // begin begins a request.

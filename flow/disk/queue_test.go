@@ -144,6 +144,43 @@ func TestQueueWaits(t *testing.T) {
 	}
 }
 
+// No direct write begins while a cached one is under way near it; one that is far away, and one
+// that is done, do not matter.
+func TestQueueKeepsApart(t *testing.T) {
+	f := make1(t, inMemory(t), false)
+	var err error
+	if f.direct, err = unix.Dup(f.fd); err != nil {
+		t.Fatal(err)
+	}
+	f.memory = 512
+	ring, mem := ringOf(t)
+	q := NewQueue(f, ring, mem, -1, firstUser, 16)
+	done := func(i int) {
+		t.Helper()
+		if _, _, err := q.Done(&uring.CQE{UserData: firstUser + uint64(i), Res: int32(q.requests[i].n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q.Push(0, 100, 4096) // is copied
+	q.Push(1, 4096, 4096)
+	if n := q.Issue(); n != 1 || q.requests[0].way != Cached {
+		t.Fatalf("%d requests, the first by way %d", n, q.requests[0].way)
+	}
+	if n := q.Issue(); n != 0 {
+		t.Errorf("%d requests begin beside a cached one", n)
+	}
+	done(0)
+	q.Push(2, 100, 4096)
+	if n := q.Issue(); n != 2 || q.requests[1].way != Direct || q.requests[2].way != Cached {
+		t.Errorf("%d requests, by ways %d and %d", n, q.requests[1].way, q.requests[2].way)
+	}
+	f.pos += mostRequest + 4096
+	q.Push(3, 8192, 4096)
+	if n := q.Issue(); n != 1 || q.requests[3].way != Direct {
+		t.Errorf("%d requests, by way %d, far from a cached one", n, q.requests[3].way)
+	}
+}
+
 // A request that fails, and one that writes less than it was to, say which, where and what to do.
 func TestQueueFails(t *testing.T) {
 	f := make1(t, inMemory(t), false)
@@ -168,7 +205,7 @@ func TestFull(t *testing.T) {
 		t.Skipf("mount a tmpfs: %v", err)
 	}
 	defer unix.Unmount(dir, unix.MNT_DETACH)
-	_, err := Make(dir, MostBytes)
+	_, err := Make(dir, 1, MostBytes)
 	if err == nil || !strings.Contains(err.Error(), "in half of the 4 MiB that are free") ||
 		!strings.Contains(fault.Fix(err), "--then write:DIR") {
 		t.Errorf("%v; fix %s", err, fault.Fix(err))
@@ -176,13 +213,14 @@ func TestFull(t *testing.T) {
 	if err := unix.Mount("none", dir, "", unix.MS_REMOUNT, "size=64m"); err != nil {
 		t.Fatal(err)
 	}
-	var f *File // whose blocks are not taken
-	if err := denied.Run(unix.SYS_FALLOCATE, unix.EOPNOTSUPP, func() { f, err = Make(dir, MostBytes) }); err != nil {
+	var all []*File // whose blocks are not taken
+	if err := denied.Run(unix.SYS_FALLOCATE, unix.EOPNOTSUPP, func() { all, err = Make(dir, 1, MostBytes) }); err != nil {
 		t.Fatal(err)
 	}
-	if err != nil || f.size != 32<<20 {
-		t.Fatalf("%+v, %v", f, err)
+	if err != nil || all[0].size != 32<<20 {
+		t.Fatalf("%+v, %v", all, err)
 	}
+	f := all[0]
 	defer f.Close()
 	if err := unix.Mount("none", dir, "", unix.MS_REMOUNT, "size=1m"); err != nil {
 		t.Fatal(err)

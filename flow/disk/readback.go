@@ -21,7 +21,7 @@ const readBytes = leastBytes / 4
 func (f *File) ReadBack(ctx context.Context, see func(pos uint64, p []byte)) (held uint64, err error) {
 	fd := f.direct
 	if fd < 0 {
-		if fd, err = f.fd, f.uncache(); err != nil {
+		if fd, err = f.fd, f.uncache(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -52,8 +52,18 @@ func (f *File) ReadBack(ctx context.Context, see func(pos uint64, p []byte)) (he
 	return held, nil
 }
 
-// uncache writes the file's pages to the device, and lets the page cache forget them.
-func (f *File) uncache() error {
+// uncache writes the file's pages to the device, and lets the page cache forget them. It does so by
+// parts: no signal, and no context, ends an fdatasync of all of it.
+func (f *File) uncache(ctx context.Context) error {
+	const written = unix.SYNC_FILE_RANGE_WAIT_BEFORE | unix.SYNC_FILE_RANGE_WRITE | unix.SYNC_FILE_RANGE_WAIT_AFTER
+	for at := uint64(0); at < min(f.pos, f.size); at += readBytes {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := unix.SyncFileRange(f.fd, int64(at), readBytes, written); err != nil {
+			return f.failed(remedy.FileBack, fmt.Sprintf("sync_file_range from %d on", at), err)
+		}
+	}
 	if err := unix.Fdatasync(f.fd); err != nil {
 		return f.failed(remedy.FileBack, "fdatasync", err)
 	}

@@ -10,9 +10,9 @@ import (
 
 // Calls on the file that a receiver writes payload to. PATH is the folder that it is in.
 const (
-	FileMade    Call = "open: O_TMPFILE"
+	FileMade    Call = "openat2: O_TMPFILE"
 	FileWritten Call = "write to a file: pwrite, fallocate, io_uring"
-	FileBack    Call = "read a file back: pread, fdatasync"
+	FileBack    Call = "read a file back: pread, fdatasync, sync_file_range"
 )
 
 // diskRows makes the rows of files that payload is written to.
@@ -33,8 +33,13 @@ func diskRows() []Row {
 				Do: elsewhere + ", on ext4, xfs, btrfs or tmpfs", Kernel: tmp},
 			Row{Errno: unix.ENOENT, Cause: "there is no such folder", Look: "ls -d PATH",
 				Do: "make it (mkdir), or " + elsewhere, Kernel: lookup},
-			Row{Errno: unix.ENOTDIR, Cause: "it is no folder, or a symbolic link, which is not followed",
-				Look: "ls -ld PATH", Do: "name the folder itself (--then write:DIR)", Kernel: lookup},
+			Row{Errno: unix.ENOTDIR, Cause: "it is no folder", Look: "ls -ld PATH", Do: elsewhere, Kernel: lookup},
+			Row{Errno: unix.ELOOP, Cause: "a part of the path is a symbolic link, which is not followed",
+				Look: "namei PATH", Do: "name the folder itself (--then write:DIR)",
+				Kernel: "fs/namei.c: pick_link"},
+			Row{Errno: unix.ENOSYS, Cause: "the kernel is older than Linux 5.6, or a seccomp filter hides openat2",
+				Look: "uname -r", Do: "use Linux 5.6 or later, or let the filter pass openat2",
+				Kernel: "fs/open.c: openat2"},
 			Row{Errno: unix.EACCES, Cause: "this user may not write there", Look: "ls -ld PATH",
 				Do: elsewhere + ", or start zcbench as root", Kernel: "fs/namei.c: inode_permission"},
 			full, quota, fixed, broken,

@@ -264,7 +264,7 @@ func (x *expansion) add(p product, known map[plan.CellKey]bool, used []bool) err
 			continue
 		}
 		known[c.Key()] = true
-		x.noteMemory(&c, p)
+		x.noteReach(&c, p)
 		x.spec.Cells = append(x.spec.Cells, c)
 	}
 	return nil

@@ -53,8 +53,8 @@ const trusting = "read the file, then allow it with --trust-file"
 // zcbench's agents and the sensors of the hosts: to a program, which would run as whoever runs the
 // file, often as root; to an address, which would get the user's passwords; or to a path; or the
 // first sysctl that measuring does not need, see [tune.ForMeasuring]; or the first memory that a
-// program of the file's makes. The file's author is often
-// somebody else. Nil: there is none.
+// program of the file's makes, or the first folder of the file's that payload is written to. The
+// file's author is often somebody else. Nil: there is none.
 func (s *Spec) Untrusted() error {
 	if err := s.UntrustedHost(); err != nil {
 		return err
@@ -63,6 +63,9 @@ func (s *Spec) Untrusted() error {
 		return err
 	}
 	if err := s.untrustedMemory(); err != nil {
+		return err
+	}
+	if err := s.untrustedFolder(); err != nil {
 		return err
 	}
 	what := map[power.Deed]string{power.Runs: "runs a program", power.Asks: "contacts an address",

@@ -60,6 +60,7 @@ type Spec struct {
 
 	fileName string
 	memoryAt map[string]At   // options of memory: where the file has a program make it
+	folderAt map[string]At   // folders that payload is written to: where the file names them
 	said     map[string]bool // [Keys] that the file or flags say
 	ipv6At   ast.Node        // where the file says IPv6; nil: it does not
 

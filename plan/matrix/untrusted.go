@@ -79,18 +79,66 @@ func (s *Spec) untrustedMemory() error {
 	return nil
 }
 
-// noteMemory keeps where the file has a program make memory of a cell.
-func (x *expansion) noteMemory(c *plan.Cell, p product) {
+// noteReach keeps where the file has a program make memory of a cell, and where it names a folder
+// that payload is written to.
+func (x *expansion) noteReach(c *plan.Cell, p product) {
 	for _, name := range memoryOptions {
-		if _, noted := x.spec.memoryAt[name]; noted || !dmabuf.Runs(plan.LookupOption(name).Raw(c)) {
+		if dmabuf.Runs(plan.LookupOption(name).Raw(c)) {
+			noteAt(&x.spec.memoryAt, name, x, p, name)
+		}
+	}
+	if dir := c.WritesTo(); dir != "" {
+		noteAt(&x.spec.folderAt, dir, x, p, "then")
+	}
+}
+
+// noteAt keeps under a key where the file says an option, if nothing is there yet.
+func noteAt(all *map[string]At, key string, x *expansion, p product, option string) {
+	if _, noted := (*all)[key]; noted {
+		return
+	}
+	if *all == nil {
+		*all = map[string]At{}
+	}
+	line, column := position(x.optionAt(p, option).GetToken())
+	(*all)[key] = At{line, column}
+}
+
+// forAll are the folders that anybody may write to, which a file may name.
+var forAll = []string{"/tmp", "/var/tmp"}
+
+// PayloadFolder is a folder of the plan's that payload is written to.
+type PayloadFolder struct{ Dir, Place string } // Place is in the file; "": a flag names it
+
+// PayloadFolders lists those that are for the user to allow, or that flags name, each once.
+func (s *Spec) PayloadFolders() (out []PayloadFolder) {
+	for i := range s.Cells {
+		dir := s.Cells[i].WritesTo()
+		if dir == "" || slices.Contains(forAll, dir) {
 			continue
 		}
-		if x.spec.memoryAt == nil {
-			x.spec.memoryAt = map[string]At{}
+		f := PayloadFolder{Dir: dir, Place: s.fileName}
+		if at, known := s.folderAt[dir]; known {
+			f.Place = fmt.Sprintf("%s:%d:%d", s.fileName, at.Line, at.Column)
 		}
-		line, column := position(x.optionAt(p, name).GetToken())
-		x.spec.memoryAt[name] = At{line, column}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
 	}
+	return out
+}
+
+// untrustedFolder does what [Spec.Untrusted] does, for folders that payload is written to.
+func (s *Spec) untrustedFolder() error {
+	for _, f := range s.PayloadFolders() {
+		if f.Place != "" {
+			at := s.folderAt[f.Dir]
+			return &Error{File: s.fileName, Line: at.Line, Column: at.Column,
+				Msg: fmt.Sprintf("then: payload is written to a folder that the file names: name one of %s, or %s "+
+					"(--dry-run shows which)", strings.Join(forAll, ", "), trusting)}
+		}
+	}
+	return nil
 }
 
 // untrustedSysctl does what [Spec.Untrusted] does, for the sysctls alone: one may switch off what

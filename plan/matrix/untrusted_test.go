@@ -55,3 +55,41 @@ func TestUntrustedMemory(t *testing.T) {
 		}
 	}
 }
+
+// A folder that payload is written to is for the user to allow, however the file says it, but those
+// that anybody may write to; a plan that is played again is somebody else's too.
+func TestUntrustedFolder(t *testing.T) {
+	const file = "name: x\nfactors: {rx: tcp, tx: tcp}\n"
+	for text, want := range map[string]string{
+		"then: write:/tmp\n":     "",
+		"then: write:/var/tmp\n": "",
+		"then: forward\n":        "",
+		"then: write:/etc/cron.d\n": "x.yaml:3:7: then: payload is written to a folder that the file names: name one of " +
+			"/tmp, /var/tmp, or " + trusting,
+		"then: write:/tmp/alice\n": "x.yaml:3:7: then: payload",
+		"then: write:/\n":          "x.yaml:3:7: then: payload",
+	} {
+		s, err := Parse("x.yaml", []byte(file+text))
+		if err != nil {
+			t.Errorf("%s%v", text, err)
+			continue
+		}
+		if err := s.Untrusted(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s%v, want %q", text, err, want)
+		}
+		p, err := Replay("j", recorded(t, s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Spec.Untrusted(); (err == nil) != (want == "") {
+			t.Errorf("%splayed again: %v", text, err)
+		}
+	}
+	s, err := Parse("x.yaml", []byte("name: x\nfactors: {rx: tcp, tx: tcp, then: [none, 'write:/tmp', 'write:/x']}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Untrusted(); err == nil || !strings.HasPrefix(err.Error(), "x.yaml:2:") {
+		t.Errorf("a factor: %v", err)
+	}
+}

@@ -153,7 +153,11 @@ func (c *Cell) checkSettings() error {
 		case len(x.Value) > maxText:
 			return fmt.Errorf("%s: too long", x.Name)
 		}
-		if err := o.Load(&cell, x.Value); err != nil || o.Raw(&cell) != x.Value || !fits(x.Name, x.Value) {
+		v := x.Value
+		if somewhere := plan.ThenWrite("/"); v == wordOf(x.Name, somewhere) {
+			v = somewhere
+		}
+		if err := o.Load(&cell, v); err != nil || wordOf(x.Name, o.Raw(&cell)) != x.Value || !fits(x.Name, x.Value) {
 			return fmt.Errorf("%s: %.80q is not one of its values", x.Name, x.Value)
 		}
 		at = i

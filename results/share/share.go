@@ -262,7 +262,7 @@ func number(v *float64) *Number {
 func settingsOf(c *plan.Cell) (told []Fact, not []string) {
 	for i := range plan.Options {
 		o := &plan.Options[i]
-		switch v := o.Raw(c); {
+		switch v := wordOf(o.Name, o.Raw(c)); {
 		case v == "":
 		case shared[o.Name] && len(v) <= maxText && !personal().MatchString(v):
 			told = append(told, Fact{o.Name, v})
@@ -271,6 +271,15 @@ func settingsOf(c *plan.Cell) (told []Fact, not []string) {
 		}
 	}
 	return told, not
+}
+
+// wordOf is what may be told of an option's value: of what the application does with the payload
+// not in which folder.
+func wordOf(name, value string) string {
+	if name == "then" {
+		value, _, _ = strings.Cut(value, ":")
+	}
+	return value
 }
 
 // Figure looks up a figure; nil: it was not measured.

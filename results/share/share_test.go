@@ -248,6 +248,23 @@ func TestFoldedCell(t *testing.T) {
 	}
 }
 
+// Of a folder that payload is written to nothing is told, however it is called, and no file with
+// one is read.
+func TestFolderIsNotTold(t *testing.T) {
+	for _, dir := range []string{"/home/alice", "/écurie/alice", "/", "/ alice", "/данные"} {
+		c := plantest.Modes("tcp", "tcp")
+		c.Then = plan.ThenWrite(dir)
+		text := Of(plantest.Journal(1, 1, plantest.Cell{Cell: c, Gbps: 10, Cores: 1, TGCores: 1}), nil).Encode()
+		f, err := Parse(text)
+		if err != nil || len(f.Cells) != 1 || f.Cells[0].Setting("then") != "write" || bytes.Contains(text, []byte("write:")) {
+			t.Errorf("%s: %v: %s", dir, err, text)
+		}
+		if _, err := Parse(changed(t, text, `"write"`, `"write:`+dir+`"`)); err == nil {
+			t.Errorf("a file with %s is read", dir)
+		}
+	}
+}
+
 // changed is the file with some text replaced.
 func changed(t *testing.T, text []byte, old, by string) []byte {
 	t.Helper()

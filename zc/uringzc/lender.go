@@ -38,6 +38,7 @@ func (l *lender) Room(off, n int) ([]byte, error)                 { return l.mem
 func (l *lender) LetGo() uint64                                   { return l.letGo }
 func (l *lender) Reap(*stream.Conn, *stream.Meter) error          { return nil }
 func (l *lender) AwaitRoom(_ *stream.Conn, m *stream.Meter) error { return l.take(m) }
+func (l *lender) Await(_ *stream.Conn, m *stream.Meter) error     { return l.take(m) }
 func (l *lender) Drain(c *stream.Conn, m *stream.Meter) error     { return l.drain(c, m, false) }
 
 func (l *lender) Offer(c *stream.Conn, off, n int, m *stream.Meter) (int, error) {

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/flow/records"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/zc/msgzc"
 	"github.com/zcbench/zcbench/zc/uringzc"
 	"golang.org/x/sys/unix"
@@ -100,10 +103,10 @@ func (l *slowLender) Room(off, n int) ([]byte, error) {
 	return l.Lender.Room(off, n)
 }
 
-func (l *slowLender) AwaitRoom(c *stream.Conn, m *stream.Meter) error {
+func (l *slowLender) Await(c *stream.Conn, m *stream.Meter) error {
 	l.waited++
 	l.holds = l.waited < 3
-	return l.Lender.AwaitRoom(c, m)
+	return l.Lender.Await(c, m)
 }
 
 func testLentAnswersKeepTheirMemory(t *testing.T, by stream.Mode) {
@@ -139,6 +142,68 @@ func testLentAnswersKeepTheirMemory(t *testing.T, by stream.Mode) {
 		err = errors.Join(a.Err(), a.Drain(), unix.Shutdown(rx.FD, unix.SHUT_WR), a.Close())
 		return err
 	}); err != nil {
+		t.Error(err)
+	}
+	<-drained
+}
+
+// A receiver whose answers are all lent sleeps until the kernel lets go of some, also while the
+// socket has room for more: to wait for that room would be to spin.
+func TestLentAnswersSleep(t *testing.T) {
+	kind.Timed(t)
+	for _, by := range lending {
+		t.Run(by.Name, func(t *testing.T) {
+			if err := by.Probe(); err != nil {
+				t.Skip(err)
+			}
+			testLentAnswersSleep(t, by)
+		})
+	}
+}
+
+func testLentAnswersSleep(t *testing.T, by stream.Mode) {
+	const size, window, most = 16 << 10, 400 * time.Millisecond, 200 // waits; signals cut some short
+	p := streamtest.Payload(t, size)
+	rx, tx, h := streamtest.Flow(t, p, sock.Options{RcvBuf: 32 << 10})
+	h.MessageBytes, h.ResponseBytes = size, size
+	if err := (sock.Options{ZeroCopy: true, SndBuf: 2 << 20}).Apply(rx.FD); err != nil {
+		t.Fatal(err)
+	}
+	a, err := stream.NewAnswers(rx, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := onThread(func() error {
+		l, err := by.NewLender(stream.Options{}, 16*size)
+		if err != nil {
+			return err
+		}
+		a.Lend(l)
+		m := new(stream.Meter)
+		m.Answer(a)
+		touch := stream.NewToucher(stream.TouchNone, p.PeriodBytes())
+		for k := range uint64(24) {
+			touch.Next(p.Message(k), m)
+			m.Bytes(size)
+		}
+		return errors.Join(a.Err(), a.Drain(), unix.Shutdown(rx.FD, unix.SHUT_WR), a.Close())
+	})
+	// The peer takes nothing, so what the kernel holds fills the lender's memory, not the socket.
+	await.Until(t, "answers fill their memory", func() bool {
+		s := a.Sent.Snapshot()
+		return s.Bytes-s.ZeroCopyBytes-s.CopiedBytes > 15*size && s.Waits > 0
+	})
+	before := a.Sent.Snapshot()
+	time.Sleep(window)
+	after := a.Sent.Snapshot()
+	if n := after.Waits - before.Waits; n > most || after.Bytes == 24*size {
+		t.Errorf("%d waits in %v, most %d; before %+v, after %+v", n, window, most, before, after)
+	}
+	if room, _ := new(sock.Waiter).Wait(rx.FD, unix.POLLOUT, 0); room&unix.POLLOUT == 0 {
+		t.Error("the socket is full: this is no test")
+	}
+	drained := streamtest.Sink(tx)
+	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	<-drained

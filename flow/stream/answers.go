@@ -167,7 +167,7 @@ func (a *Answers) lend(m *Meter) {
 	size := uint64(a.lender.Size() / a.response * a.response)
 	for a.err == nil && a.made+uint64(a.response)-a.lender.LetGo() > size {
 		if a.offer(m); a.err == nil && a.made+uint64(a.response)-a.lender.LetGo() > size {
-			a.await()
+			a.slept(a.lender.Await(a.conn, &a.Sent))
 		}
 	}
 	if a.err != nil {
@@ -193,7 +193,7 @@ func (a *Answers) offer(m *Meter) {
 			a.fail(err)
 		}
 		if a.sent += uint64(n); n == 0 && a.err == nil {
-			a.await()
+			a.slept(a.lender.AwaitRoom(a.conn, &a.Sent))
 		}
 	}
 	if a.err == nil {
@@ -202,9 +202,8 @@ func (a *Answers) offer(m *Meter) {
 	a.whole = 0
 }
 
-// await sleeps until the socket has room, or the kernel has let go of something.
-func (a *Answers) await() {
-	err := a.lender.AwaitRoom(a.conn, &a.Sent)
+// slept ends the flow where a wait of the lender's failed, or the run was aborted meanwhile.
+func (a *Answers) slept(err error) {
 	if err == nil {
 		err = a.conn.Aborted()
 	}

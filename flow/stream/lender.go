@@ -13,8 +13,12 @@ type Lender interface {
 	// that are there. It does not wait for room in the socket: 0 is none. It sleeps for a while
 	// where the kernel has as much as can be lent.
 	Offer(c *Conn, off, n int, m *Meter) (int, error)
-	// AwaitRoom sleeps until the socket has room, or a notification comes, for a while.
+	// AwaitRoom sleeps until the socket has room, for a while, after an Offer that found none.
+	// Notifications may end it, too.
 	AwaitRoom(c *Conn, m *Meter) error
+	// Await sleeps until the kernel lets go of something that was lent, for a while. Room in the
+	// socket does not end it.
+	Await(c *Conn, m *Meter) error
 	// Reap takes notifications that wake who waits for the socket.
 	Reap(c *Conn, m *Meter) error
 	// LetGo returns of how many bytes the kernel has let go, of those that were sent before all

@@ -35,6 +35,7 @@ func (l *lender) Size() int                                       { return l.siz
 func (l *lender) LetGo() uint64                                   { return l.flow.LetGo() }
 func (l *lender) Reap(c *stream.Conn, m *stream.Meter) error      { return l.flow.Reap(c, m) }
 func (l *lender) AwaitRoom(c *stream.Conn, m *stream.Meter) error { return l.flow.AwaitRoom(c, m) }
+func (l *lender) Await(c *stream.Conn, m *stream.Meter) error     { return l.flow.Await(c, m) }
 func (l *lender) Drain(c *stream.Conn, m *stream.Meter) error     { return l.flow.Drain(c, m) }
 
 // Room begins the CPU's access, where it has not begun.

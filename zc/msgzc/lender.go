@@ -31,6 +31,7 @@ func (l *lender) Room(off, n int) ([]byte, error)                 { return l.mem
 func (l *lender) LetGo() uint64                                   { return l.flow.LetGo() }
 func (l *lender) Reap(c *stream.Conn, m *stream.Meter) error      { return l.flow.Reap(c, m) }
 func (l *lender) AwaitRoom(c *stream.Conn, m *stream.Meter) error { return l.flow.AwaitRoom(c, m) }
+func (l *lender) Await(c *stream.Conn, m *stream.Meter) error     { return l.flow.Await(c, m) }
 func (l *lender) Drain(c *stream.Conn, m *stream.Meter) error     { return l.flow.Drain(c, m) }
 
 func (l *lender) Offer(c *stream.Conn, off, n int, m *stream.Meter) (int, error) {

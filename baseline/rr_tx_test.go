@@ -39,7 +39,7 @@ func tripsBy(t *testing.T, by stream.Mode, how records.How, request int, o strea
 	rx, tx, h := streamtest.Flow(t, payload, sock.Options{ZeroCopy: by.Has(stream.ZeroCopySocket)})
 	h.MessageBytes, h.ResponseBytes = uint64(request), uint32(o.ResponseBytes)
 	if how != records.None {
-		h.Records = records.TLS13
+		h.Encrypted(how, records.TLS13)
 	}
 	asks, answers = new(stream.Meter), new(stream.Meter)
 	asks.Trip(stream.NewTrips(request, o))

@@ -31,7 +31,7 @@ type Encryption struct {
 // Encrypt encrypts the payload that a flow will send, or receive, as o asks and h says; back: it is
 // the other way of a flow that goes both. It comes before the first byte of payload.
 func (c *Conn) Encrypt(sends bool, o Options, h Hello, back bool) (err error) {
-	if err := agree(o.TLS, h.Records); err != nil || o.TLS == records.None {
+	if err := agree(o.TLS, h); err != nil || o.TLS == records.None {
 		return err
 	}
 	k, err := records.Derive(h.Cookie[:], records.Payload, h.Flow, back)
@@ -111,13 +111,16 @@ func (e *Encryption) giveAnswers(fd int, sends bool, k *records.Key) error {
 func (e *Encryption) InKernel() bool { return e != nil && e.Sealer == nil && e.Opener == nil }
 
 // agree refuses what the ends of a flow do not agree on.
-func agree(how records.How, v records.Version) error {
+func agree(how records.How, h Hello) error {
 	const both = "give both ends the same --tls"
-	switch {
+	switch v := h.Records; {
 	case (how == records.None) != (v == 0):
 		return &fault.Error{Op: "one end encrypts the payload, and the other does not", How: both}
 	case how == records.User && v != records.TLS13:
 		return &fault.Error{Op: fmt.Sprintf("the sender has %v, and --tls user has %v", v, records.TLS13), How: both}
+	case h.ResponseBytes > 0 && h.InKernel != how.InKernel(): // one could not read the other's farewell
+		return &fault.Error{Op: "the kernel of one end makes the records of requests and answers, and that of the " +
+			"other does not", How: both}
 	}
 	return nil
 }

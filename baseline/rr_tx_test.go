@@ -39,7 +39,7 @@ func tripsBy(t *testing.T, by stream.Mode, how records.How, request int, o strea
 	rx, tx, h := streamtest.Flow(t, payload, sock.Options{ZeroCopy: by.Has(stream.ZeroCopySocket)})
 	h.MessageBytes, h.ResponseBytes = uint64(request), uint32(o.ResponseBytes)
 	if how != records.None {
-		h.Records = records.TLS13
+		h.Encrypted(how, records.TLS13)
 	}
 	asks, answers = new(stream.Meter), new(stream.Meter)
 	asks.Trip(stream.NewTrips(request, o))
@@ -177,8 +177,14 @@ func recordsOfTrips(t *testing.T, how records.How, request, response, inFlight i
 	if a.Transactions != b.Transactions || a.Bytes != b.Bytes || a.Mismatches+b.Mismatches != 0 {
 		t.Errorf("asked %+v, answered %+v", a, b)
 	}
+	server := <-rx
+	for name, e := range map[string]*stream.Encryption{"receiver": server.TLS, "sender": tx.TLS} {
+		if k := e.KeptAnswers; (k != nil) != how.InKernel() || k != nil && (k.Version != records.TLS13 || k.Device) {
+			t.Errorf("%s: the answers' keys: %+v", name, k)
+		}
+	}
 	said := stream.Farewell{Bytes: b.Bytes, Verified: true}
-	err := (<-rx).SendFarewell(said)
+	err := server.SendFarewell(said)
 	heard, err2 := tx.ReadFarewell(await.Deadline())
 	if err != nil || err2 != nil || heard != said {
 		t.Errorf("%+v, %v, %v", heard, err, err2)

@@ -55,6 +55,11 @@ func TestIntegrationKTLS(t *testing.T) {
 			if on := rec.SUT.Value(ofFirst(&rec, "tls_device")); on != 0 {
 				t.Errorf("%s: the NIC has the keys: %v", rec.Cell.ID, on)
 			}
+			for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
+				if on := h.Value("tls_answers_device"); x.RoundTrips() && on != 0 {
+					t.Errorf("%s: the NIC has the answers' keys: %v", rec.Cell.ID, on)
+				}
+			}
 		} else if rec.Verdict != results.Unsupported || !strings.Contains(rec.Fix, "modprobe tls") {
 			t.Errorf("%s: %s: %s (%s)", rec.Cell.ID, rec.Verdict, rec.Reason, rec.Fix)
 		}

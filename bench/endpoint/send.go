@@ -83,10 +83,11 @@ func (w *worker) connect(o orders) flowStart {
 			return flowStart{n: w.first().N, err: err}
 		}
 	}
-	var err error
-	if h.Records, err = w.end.records(ctx, w.first(), addr, h); err != nil {
+	v, err := w.end.records(ctx, w.first(), addr, h)
+	if err != nil {
 		return flowStart{n: w.first().N, err: w.end.named(w.first(), err)}
 	}
+	h.Encrypted(w.first().opts.TLS, v)
 	conn, welcome, err := w.end.transport.Dial(ctx, addr, h, w.first().opts.Socket)
 	if err == nil {
 		err = conn.Encrypt(true, w.first().opts, h, w.end.light)

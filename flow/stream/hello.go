@@ -83,6 +83,9 @@ type Hello struct {
 	Back uint16
 	// Records: the payload is in records of that version of TLS; 0: it is plain.
 	Records records.Version
+	// InKernel: of these the sender's kernel has the keys, also of answers. So it hears the
+	// farewell behind them in a record only, and from a receiver of its kind.
+	InKernel bool
 	// Looks: it opens no flow, and is only to find out what its host can do.
 	Looks bool
 }
@@ -94,7 +97,13 @@ const (
 	records12  = 4
 	looks      = 8
 	oneAtATime = 16
+	inKernel   = 32
 )
+
+// Encrypted has it say that a sender's payload is in records, made so.
+func (h *Hello) Encrypted(how records.How, v records.Version) {
+	h.Records, h.InKernel = v, v != 0 && h.ResponseBytes > 0 && how.InKernel()
+}
 
 // flags returns those of h.
 func (h Hello) flags() (f uint64) {
@@ -106,6 +115,9 @@ func (h Hello) flags() (f uint64) {
 	}
 	if h.Looks {
 		f |= looks
+	}
+	if h.InKernel {
+		f |= inKernel
 	}
 	switch h.Records {
 	case records.TLS13:
@@ -119,7 +131,8 @@ func (h Hello) flags() (f uint64) {
 // setFlags reads them; false: there is one that it does not know.
 func (h *Hello) setFlags(f uint16) bool {
 	h.Connects, h.Looks, h.OneAtATime = f&connects != 0, f&looks != 0, f&oneAtATime != 0
-	switch f &^ (connects | looks | oneAtATime) {
+	h.InKernel = f&inKernel != 0
+	switch f &^ (connects | looks | oneAtATime | inKernel) {
 	case 0:
 	case records13:
 		h.Records = records.TLS13
@@ -264,6 +277,9 @@ func ParseHello(b []byte) (Hello, error) {
 	}
 	if h.Connects && h.ResponseBytes == 0 {
 		return Hello{}, errors.New("hello: byte 20: connections of requests without answers")
+	}
+	if h.InKernel && (h.ResponseBytes == 0 || h.Records == 0) {
+		return Hello{}, errors.New("hello: byte 28: a kernel that has keys of answers, and none are in records")
 	}
 	n := binary.BigEndian.Uint32(body[60:])
 	h.Flow, h.Flows = int(n&0xffff), int(n>>16)+1

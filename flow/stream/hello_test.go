@@ -17,6 +17,8 @@ var (
 		PeriodBytes: 251 * 4096, Duration: 1500 * time.Millisecond, Flows: 1, Back: 4711}
 	someVisits = Hello{TXMode: "crr", MessageBytes: 1, PeriodBytes: 31 * 4096, Flows: 1, ResponseBytes: 1,
 		Connects: true}
+	someTrips = Hello{TXMode: "rr", MessageBytes: 1, PeriodBytes: 31 * 4096, Flows: 1, ResponseBytes: 1,
+		Records: records.TLS13, InKernel: true}
 	someWelcome  = Welcome{Duration: 3 * time.Second, Port: 5202}
 	someFarewell = Farewell{Bytes: math.MaxUint64, Mismatches: 7, Verified: true}
 )
@@ -50,6 +52,7 @@ var frames = []struct {
 	{"hello", someHello, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
 	{"hello", someRecords, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
 	{"hello", someVisits, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
+	{"hello", someTrips, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
 	{"welcome", someWelcome, welcomeSize, func(b []byte) (encoding.BinaryAppender, error) { return parseWelcome(b) }},
 	{"farewell", someFarewell, farewellSize, func(b []byte) (encoding.BinaryAppender,
 		error) {
@@ -127,7 +130,7 @@ func TestHelloRefusesWhatItCannotMean(t *testing.T) {
 			t.Errorf("%+v: %v, not %q", h, err, c.say)
 		}
 	}
-	if _, err := ParseHello(reseal(encode(t, someHello), 29, 32)); err == nil ||
+	if _, err := ParseHello(reseal(encode(t, someHello), 29, 64)); err == nil ||
 		!strings.Contains(err.Error(), "flags") {
 		t.Errorf("unknown flags: %v", err)
 	}
@@ -135,6 +138,14 @@ func TestHelloRefusesWhatItCannotMean(t *testing.T) {
 	unanswered.ResponseBytes = 0
 	if _, err := ParseHello(encode(t, unanswered)); err == nil || !strings.Contains(err.Error(), "without answers") {
 		t.Errorf("connections without answers: %v", err)
+	}
+	for name, change := range map[string]func(*Hello){"no answers": func(h *Hello) { h.ResponseBytes = 0 },
+		"no records": func(h *Hello) { h.Records = 0 }} {
+		h := someTrips
+		change(&h)
+		if _, err := ParseHello(encode(t, h)); err == nil || !strings.Contains(err.Error(), "none are in records") {
+			t.Errorf("keys, and %s: %v", name, err)
+		}
 	}
 	if _, err := ParseHello(reseal(encode(t, someHello), 36, 0xff)); err == nil ||
 		!strings.Contains(err.Error(), "byte 36") {
@@ -190,7 +201,11 @@ func TestCookieText(t *testing.T) {
 
 // fuzzFrame holds for any body with a right checksum: what is taken encodes to
 // a frame that is taken as the same.
-func fuzzFrame(f *testing.F, i int, magic [4]byte) {
+func fuzzFrame(f *testing.F, name string, magic [4]byte) {
+	i := 0
+	for frames[i].name != name {
+		i++
+	}
 	frame := frames[i]
 	valid, err := frame.value.AppendBinary(nil)
 	if err != nil {
@@ -217,7 +232,7 @@ func fuzzFrame(f *testing.F, i int, magic [4]byte) {
 	})
 }
 
-func FuzzHello(f *testing.F)    { fuzzFrame(f, 0, helloMagic) }
-func FuzzWelcome(f *testing.F)  { fuzzFrame(f, 2, welcomeMagic) }
-func FuzzFarewell(f *testing.F) { fuzzFrame(f, 3, farewellMagic) }
-func FuzzEnded(f *testing.F)    { fuzzFrame(f, 4, endedMagic) }
+func FuzzHello(f *testing.F)    { fuzzFrame(f, "hello", helloMagic) }
+func FuzzWelcome(f *testing.F)  { fuzzFrame(f, "welcome", welcomeMagic) }
+func FuzzFarewell(f *testing.F) { fuzzFrame(f, "farewell", farewellMagic) }
+func FuzzEnded(f *testing.F)    { fuzzFrame(f, "end", endedMagic) }

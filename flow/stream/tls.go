@@ -19,17 +19,19 @@ import (
 // kernel makes is in a record, too.
 type Encryption struct {
 	Version records.Version
-	Kept    records.Kept    // by the kernel, of payload
-	Sealer  *records.Sealer // of an end that encrypts by itself; nil: it sends no payload, or the kernel does
-	Opener  *records.Opener // of an end that decrypts by itself; nil likewise
-	mem     *Buffer         // of its messages
-	answers *records.Key    // of a receiver that answers, which the kernel gets when the sender is welcome
+	Kept    records.Kept // by the kernel, of payload
+	// KeptAnswers is what it made of the answers' keys; nil: it has none.
+	KeptAnswers *records.Kept
+	Sealer      *records.Sealer // of an end that encrypts by itself; nil: it sends no payload, or the kernel does
+	Opener      *records.Opener // of an end that decrypts by itself; nil likewise
+	mem         *Buffer         // of its messages
+	answers     *records.Key    // of a receiver that answers, which the kernel gets when the sender is welcome
 }
 
 // Encrypt encrypts the payload that a flow will send, or receive, as o asks and h says; back: it is
 // the other way of a flow that goes both. It comes before the first byte of payload.
 func (c *Conn) Encrypt(sends bool, o Options, h Hello, back bool) (err error) {
-	if err := agree(o.TLS, h.Records); err != nil || o.TLS == records.None {
+	if err := agree(o.TLS, h); err != nil || o.TLS == records.None {
 		return err
 	}
 	k, err := records.Derive(h.Cookie[:], records.Payload, h.Flow, back)
@@ -65,8 +67,7 @@ func (e *Encryption) encryptAnswers(fd int, sends bool, o Options, h Hello, back
 	}
 	defer k.Wipe()
 	if o.TLS.InKernel() {
-		_, err = records.Give(fd, false, o.TLS, h.Records, k)
-		return err
+		return e.giveAnswers(fd, false, k)
 	}
 	return e.take(sends, k, o)
 }
@@ -90,9 +91,19 @@ func (c *Conn) EncryptAnswers() error {
 	if c.TLS == nil || c.TLS.answers == nil {
 		return nil
 	}
-	_, err := records.Give(c.FD, true, records.Kernel, c.TLS.Version, c.TLS.answers)
+	err := c.TLS.giveAnswers(c.FD, true, c.TLS.answers)
 	c.TLS.answers.Wipe()
 	c.TLS.answers = nil
+	return err
+}
+
+// giveAnswers hands the kernel the answers' key. The NIC may take that one where it does not take
+// the payload's: it has a feature for each direction.
+func (e *Encryption) giveAnswers(fd int, sends bool, k *records.Key) error {
+	kept, err := records.Give(fd, sends, records.Kernel, e.Version, k)
+	if err == nil {
+		e.KeptAnswers = &kept
+	}
 	return err
 }
 
@@ -100,13 +111,16 @@ func (c *Conn) EncryptAnswers() error {
 func (e *Encryption) InKernel() bool { return e != nil && e.Sealer == nil && e.Opener == nil }
 
 // agree refuses what the ends of a flow do not agree on.
-func agree(how records.How, v records.Version) error {
+func agree(how records.How, h Hello) error {
 	const both = "give both ends the same --tls"
-	switch {
+	switch v := h.Records; {
 	case (how == records.None) != (v == 0):
 		return &fault.Error{Op: "one end encrypts the payload, and the other does not", How: both}
 	case how == records.User && v != records.TLS13:
 		return &fault.Error{Op: fmt.Sprintf("the sender has %v, and --tls user has %v", v, records.TLS13), How: both}
+	case h.ResponseBytes > 0 && h.InKernel != how.InKernel(): // one could not read the other's farewell
+		return &fault.Error{Op: "the kernel of one end makes the records of requests and answers, and that of the " +
+			"other does not", How: both}
 	}
 	return nil
 }
@@ -141,6 +155,10 @@ func (e *Encryption) Figures() (out []Figure) {
 		flag("tls_device", e.Kept.Device)
 		flag("tls_no_pad", e.Kept.NoPad)
 		flag("tls_zerocopy", e.Kept.ZeroCopy)
+	}
+	if a := e.KeptAnswers; a != nil {
+		flag("tls_answers_device", a.Device)
+		flag("tls_answers_no_pad", a.NoPad)
 	}
 	return out
 }

@@ -143,6 +143,8 @@ var encrypted = []measure.MetricDoc{
 		Meaning: "of ktls and ktls-hw, 1: the NIC has the keys, by the kernel's count of sessions; the kernel opens " +
 			"records straight into the receiver's memory (TLS_RX_EXPECT_NO_PAD); sendfile does not copy " +
 			"(TLS_TX_ZEROCOPY_RO)"},
+	{Names: "tls_answers_device tls_answers_no_pad", Units: "1", Source: "data path, whole flow",
+		Meaning: "of ktls with `tx: rr`: the same of the answers, whose keys are others"},
 	{Names: "tls_records tls_gathered_bytes", Units: "1 bytes", Source: "data path, whole flow",
 		Meaning: "of user: records that the receiver opened, and bytes that it copied together first, because their " +
 			"records crossed buffers"},

@@ -29,6 +29,8 @@ func TestAnswersUncopied(t *testing.T) {
 		{"over veth", &Answers{Mode: "m", Sent: stream.Counters{Bytes: 9, CopiedBytes: 9}, CopiesHere: true}, nil,
 			"the kernel copied 100.0 % of the answers of m", true},
 		{"allowed", &Answers{Sent: stream.Counters{Bytes: 9, CopiedBytes: 9}, CopiesHere: true}, &all, "", false},
+		{"most untold", &Answers{Mode: "m", Sent: stream.Counters{Bytes: 1000, ZeroCopyBytes: 1, CopiedBytes: 9}}, nil,
+			"the kernel copied 90.0 % of the answers of m", false},
 		{"untold", &Answers{Mode: "m", Sent: stream.Counters{Bytes: 9}}, nil,
 			"the kernel does not tell whether it copied the answers of m", false},
 	} {

@@ -82,11 +82,12 @@ func (e *Evidence) sentCopied(sent stream.Counters, what string) (reason, fix st
 	if e.MaxCopied != nil {
 		limit = *e.MaxCopied
 	}
-	if sent.ZeroCopyBytes+sent.CopiedBytes == 0 {
+	known := sent.ZeroCopyBytes + sent.CopiedBytes // of bytes that it tells nothing of, nobody knows
+	if known == 0 {
 		return "the kernel does not tell whether it copied " + what,
 			"send more at a time, in fewer packets: see what the notes say of untold bytes"
 	}
-	if frac := float64(sent.CopiedBytes) / float64(max(sent.Bytes, 1)); frac > limit {
+	if frac := float64(sent.CopiedBytes) / float64(known); frac > limit {
 		return fmt.Sprintf("the kernel copied %.1f %% of %s (limit %g %%)", 100*frac, what, 100*limit),
 			"loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: " +
 				"use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"

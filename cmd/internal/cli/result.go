@@ -95,8 +95,13 @@ func newEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 	if r.BackNs > 0 {
 		rep.BackBytes, rep.BackGbps = &r.BackBytes, new(float64(r.BackBytes)*8/float64(r.BackNs))
 	}
-	if rep.Then, rep.onward = r.Host.Then, "passed on"; s.Cell.WritesTo() != "" {
+	if rep.onward = "passed on"; s.Cell.WritesTo() != "" {
 		rep.onward = "written"
+	}
+	if t := r.Host.Then; t != nil { // the host's window ends later than the flow, whose rate stands beside it
+		way := *t
+		way.ThroughputGbps = float64(way.Bytes) * 8 / float64(r.FlowNs)
+		rep.Then = &way
 	}
 	if n := r.Host.Transactions; n != nil {
 		rep.Transactions, rep.PerSecond, rep.RoundTrip = &r.Total.Transactions,

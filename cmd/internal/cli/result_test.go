@@ -55,3 +55,20 @@ func TestReportWithoutFlow(t *testing.T) {
 		}
 	}
 }
+
+// What was written of a flow, as many bytes as came, has the flow's rate: both are of the same time.
+func TestThenOfTheFlow(t *testing.T) {
+	spec := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", Then: plan.ThenWrite("/var/tmp")}}
+	host := results.Host{Then: &results.Way{Bytes: 1e9, ThroughputGbps: 1}}
+	rep := newEndReport("zcrecv", spec, wire.EndResult{Verdict: results.OK, FlowNs: 2e9,
+		Total: stream.Counters{Bytes: 1e9}, Host: host}, false)
+	if *rep.ThroughputGbps != 4 || rep.Then.ThroughputGbps != 4 || host.Then.ThroughputGbps != 1 {
+		t.Errorf("%v Gbit/s came, %v were written; the host has %v", *rep.ThroughputGbps, rep.Then.ThroughputGbps,
+			host.Then.ThroughputGbps)
+	}
+	var out, stderr bytes.Buffer
+	rep.Print(&out, &stderr, false)
+	if !strings.Contains(out.String(), "written 4.0") {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/disk"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -30,16 +31,32 @@ func (p preview) settings(w io.Writer) {
 		of   *matrix.Settings
 	}{{"SUT", stream.RX, &p.spec.SUT.Settings}, {"TG", stream.TX, &p.spec.TG.Settings}} {
 		s := p.collect(end.role)
-		if len(s.names) == 0 {
+		dirs := p.written(end.role)
+		if len(s.names)+len(dirs) == 0 {
 			fmt.Fprintf(w, "  %s: nothing\n", end.name)
 			continue
 		}
 		fmt.Fprintf(w, "  %s:\n", end.name)
+		for _, dir := range dirs {
+			fmt.Fprintf(w, "    %q: files without a name, together up to %d GiB, or half of what is free\n", dir,
+				disk.MostBytes>>30)
+		}
 		for _, name := range s.names {
 			fmt.Fprintf(w, "    %s = %s%s%s\n", name, s.text(name), p.resets(end.role, name),
 				p.wordOfSysctl(end.of, name))
 		}
 	}
+}
+
+// written lists the folders in which files take room while cells of theirs run.
+func (p preview) written(role stream.Role) (dirs []string) {
+	for _, c := range p.spec.Cells {
+		dir := c.WritesTo()
+		if role == stream.RX && dir != "" && p.missing(c) == nil && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // collected are the values that cells give settings, each in the order in which they

@@ -231,6 +231,17 @@ func TestDryRunOfOneMachine(t *testing.T) {
 	}
 }
 
+// A plan that writes payload to files says how much room they take, and where.
+func TestDryRunOfWhatIsWritten(t *testing.T) {
+	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, then: [none, \"write:/var/tmp\"]}\n")
+	var b bytes.Buffer
+	preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }, oneMachine: true}.settings(&b)
+	if want := "\nset on the hosts for the runs, and restored\n  SUT:\n    \"/var/tmp\": files without a name, " +
+		"together up to 1 GiB, or half of what is free\n  TG: nothing\n"; b.String() != want {
+		t.Errorf("%s", b.String())
+	}
+}
+
 // What the agents really set is what the dry run said.
 func TestIntegrationDryRunOfSettings(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -33,10 +33,12 @@ type Option struct {
 	Many    string      // joins the values of a flag that may be given several times
 	Places  bool        // it chooses CPUs or queues
 	OfPlan  bool        // a key of plans says it for all cells, and that key has the flag
+	Into    string      // begins a value whose rest is a folder; "": none does
 	Plenty  Plenty      // of a size that a path may starve of, where plenty is; "": of none
 
 	concerns func(stream.Mode) bool // nil: any mode
 	besides  func(stream.Mode) bool // it means nothing where one of the modes is such; nil: none is
+	why      string                 // then: the reason; "": it is plain
 	instead  []string               // then: the options that say the same of such modes
 	value    value
 }
@@ -267,27 +269,32 @@ func (o *Option) Instead(flags bool) string {
 		}
 		names = append(names, name)
 	}
-	if names == nil {
-		return "leave it out"
+	why := o.why
+	if why != "" {
+		why += ": "
 	}
-	return "leave it out; for round trips there is " + strings.Join(names, ", ")
+	if names == nil {
+		return why + "leave it out"
+	}
+	return why + "leave it out; for round trips there is " + strings.Join(names, ", ")
 }
 
 // Whom names the modes that the option concerns.
 func (o *Option) Whom() string {
+	whom := "all modes"
 	if names := o.Modes(); names != nil {
-		return strings.Join(names, ", ")
+		whom = strings.Join(names, ", ")
 	}
 	var not []string
 	for _, m := range modes.All {
-		if o.besides != nil && o.besides(m) {
+		if o.besides != nil && o.besides(m) && (o.concerns == nil || o.concerns(m)) {
 			not = append(not, string(m.Role)+" "+m.Name)
 		}
 	}
 	if len(not) == 0 {
-		return "all modes"
+		return whom
 	}
-	return "all modes but " + strings.Join(not, ", ")
+	return whom + " but " + strings.Join(not, ", ")
 }
 
 // ColumnDoc describes the option's column of runs.csv, where that is not what was asked for; "".

@@ -280,7 +280,10 @@ func parseThen(s string) (string, error) {
 	case slices.Contains(thens, s):
 		return s, nil
 	case writes:
-		return s, checkDir(dir)
+		if len(dir) > 1 {
+			dir = strings.TrimSuffix(dir, "/") // which completion of a shell leaves there
+		}
+		return ThenWrite(dir), checkDir(dir)
 	case s == strings.TrimSuffix(thenTo, ":"):
 		return "", fmt.Errorf("%s wants a folder of the SUT's: %s/var/tmp", s, thenTo)
 	}
@@ -293,7 +296,10 @@ const mostDir = 255
 // checkDir refuses what is no clean name of a folder, whatever folder the process is in.
 func checkDir(s string) error {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
-	if !path.IsAbs(s) || path.Clean(s) != s || len(s) > mostDir || strings.ContainsFunc(s, hidden) {
+	if whole := path.Clean(s); path.IsAbs(s) && whole != s && len(s) <= mostDir {
+		return fmt.Errorf("%.60q is not how the path of a folder is written here: say %.60q", s, whole)
+	}
+	if !path.IsAbs(s) || len(s) > mostDir || strings.ContainsFunc(s, hidden) {
 		return fmt.Errorf("%.60q is no path of a folder from the root, such as /var/tmp", s)
 	}
 	return nil

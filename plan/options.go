@@ -159,7 +159,8 @@ var Options = []Option{
 			"on to the TG, which verifies it; splice, likewise by splice(2); " + thenTo + "DIR, write it to a " +
 			"file in that folder of its host (docs/then.md)", Kind: OfPath,
 		concerns: byTCP,
-		besides:  has(stream.RoundTrips), Default: "none", Words: thens,
+		besides:  has(stream.RoundTrips), Default: "none", Words: thens, Into: thenTo,
+		why:   "a request is answered, and neither passed on nor written",
 		Takes: strings.Join(thens, ", ") + ", or " + thenTo + "DIR: a folder, by its path from the root",
 		value: noneOr(func(c *Cell) *string { return &c.Then }, parseThen, "none")},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",

@@ -17,12 +17,19 @@ func toFile(c Cell) Cell {
 func TestThenDir(t *testing.T) {
 	o := LookupOption("then")
 	for dir, ok := range map[string]bool{"/": true, "/var/tmp": true, "/mnt/a b": true, "": false, "tmp": false,
-		"./tmp": false, "/var/../tmp": false, "/tmp/": false, "//tmp": false, "/tmp/\x1b[2J": false,
+		"./tmp": false, "/var/../tmp": false, "/tmp//": false, "//tmp": false, "/tmp/\x1b[2J": false,
 		"/" + strings.Repeat("x", 255): false} {
 		c := new(Cell)
 		if err := o.Set(c, "write:"+dir); (err == nil) != ok || ok && (c.WritesTo() != dir || c.PassesOn()) {
 			t.Errorf("%q: %v; %q", dir, err, c.WritesTo())
 		}
+	}
+	c := new(Cell)
+	if err := o.Set(c, "write:/tmp/"); err != nil || c.WritesTo() != "/tmp" {
+		t.Errorf("with a slash at its end: %v, %q", err, c.WritesTo())
+	}
+	if err := o.Set(c, "write:/var/../tmp"); err == nil || !strings.Contains(err.Error(), `say "/tmp"`) {
+		t.Error(err)
 	}
 	if err := o.Set(new(Cell), "write"); err == nil || !strings.Contains(err.Error(), "write:/var/tmp") {
 		t.Error(err)
@@ -57,12 +64,12 @@ func TestThenRefused(t *testing.T) {
 		"while the other way goes on":                             toFile(Cell{RX: "tcp", TX: "tcp", Both: new(true)}),
 		"257 files share 1024 MiB, and each is 4 MiB long at least: use at most 256 flows": toFile(Cell{RX: "tcp", TX: "tcp",
 			Flows: 257}),
-		"from a container":                   toFile(Cell{RX: "zcrx", TX: "tcp", LeaseQueue: "eth0:3"}),
-		"then write:/var/tmp: it applies to": toFile(Cell{RX: "tcp", TX: "rr"}),
-		"each flow a queue of its own":       toFile(Cell{RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1}),
-		"for each queue (queue_rings)":       toFile(Cell{RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1, QueueRings: 2}),
-		"it applies to":                      {RX: "udp", TX: "udp", Then: ThenForward},
-		"not to rx tcp, tx rr":               {RX: "tcp", TX: "rr", Then: ThenForward},
+		"from a container": toFile(Cell{RX: "zcrx", TX: "tcp", LeaseQueue: "eth0:3"}),
+		"tx crr, not to rx tcp, tx rr: a request is answered": toFile(Cell{RX: "tcp", TX: "rr"}),
+		"each flow a queue of its own":                        toFile(Cell{RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1}),
+		"for each queue (queue_rings)":                        toFile(Cell{RX: "zcrx", TX: "tcp", Flows: 2, Queues: 1, QueueRings: 2}),
+		"it applies to":                                       {RX: "udp", TX: "udp", Then: ThenForward},
+		"not to rx tcp, tx rr":                                {RX: "tcp", TX: "rr", Then: ThenForward},
 	} {
 		no := CannotRun(&c, nil)
 		if (no == nil) != (want == "") || no != nil && !strings.Contains(no.Reason, want) {

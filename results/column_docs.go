@@ -234,8 +234,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	columnDoc{"then_throughput_gbps", "Gbit/s",
 		"payload that was passed on, or written, in the same window: of the SUT as sent, of " +
 			"the TG as received. CPU time and power of the SUT are of the whole chain; its roi_*, ns_per_kb and " +
-			"joule_per_gb are of the payload that came, which is counted once. Those of the TG, which verifies what " +
-			"comes back, and of both ends together are empty"},
+			"joule_per_gb are of the payload that came, which is counted once. With forward and splice, those of the " +
+			"TG, which verifies what comes back, and of both ends together are empty"},
 	columnDoc{"then_bytes", "bytes", "likewise"},
 	columnDoc{"then_zero_copy_bytes then_copied_bytes", "bytes",
 		"SUT: of these, sent without a copy and copied, by the " +

@@ -75,3 +75,27 @@ func TestOneEndGoesBothWays(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Where the ends do not agree on what becomes of the payload, each is named by what was asked of it.
+func TestEndsThatDisagreeAreNamed(t *testing.T) {
+	for _, x := range []struct {
+		then string
+		port uint16
+		want []string
+	}{
+		{plan.ThenForward, 0, []string{"started with --then forward, and the sender was not"}},
+		{plan.ThenWrite("/tmp"), 4711, []string{"started with --then write:/tmp, and", "--then forward or splice"}},
+		{plan.ThenWrite("/tmp"), 0, nil},
+	} {
+		s := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", Then: x.then}}
+		err := newEnd(several(s, 1), stream.Mode{}, stream.Options{}).meetBack(arrival{hello: stream.Hello{Back: x.port}})
+		if (err == nil) != (x.want == nil) {
+			t.Errorf("%s, %d: %v", x.then, x.port, err)
+		}
+		for _, w := range x.want {
+			if err != nil && !strings.Contains(err.Error(), w) {
+				t.Errorf("%s, %d: %v, want %q", x.then, x.port, err, w)
+			}
+		}
+	}
+}

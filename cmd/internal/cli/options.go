@@ -35,7 +35,9 @@ func AddOptions(cmd *cobra.Command, c *plan.Cell, wanted func(*plan.Option) bool
 		if o.Type == "bool" {
 			f.NoOptDefVal = "true"
 		}
-		if words := o.Choices(); words != nil {
+		if o.Into != "" {
+			cmd.RegisterFlagCompletionFunc(o.FlagName(), wordsOrFolder(o))
+		} else if words := o.Choices(); words != nil {
 			cmd.RegisterFlagCompletionFunc(o.FlagName(),
 				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}

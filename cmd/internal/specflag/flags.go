@@ -413,8 +413,8 @@ func (f *Flags) check() error {
 			v = "" // a default, which is not of all modes
 		}
 		if v != "" && !slices.ContainsFunc(cells, func(c plan.Cell) bool { return o.Raw(&c) == v }) {
-			return cli.Usagef("--%s %s: it applies to %s, and this run has no such mode: %s", o.FlagName(), f.typed(o),
-				o.Whom(), o.Instead(true))
+			return cli.Usagef("--%s %s: it applies to %s, and not to this run: %s", o.FlagName(),
+				f.typed(o), o.Whom(), o.Instead(true))
 		}
 		if err := matrix.Settable(o, v); v != "" && err != nil {
 			return cli.Usagef("--%s: %w", o.FlagName(), err)

@@ -18,13 +18,13 @@ func TestWrongFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--rx tcp --tx rr --pace 1G": "--pace 1G: it applies to all modes but tx rr, " +
 			"tx rr-msg-zerocopy, tx rr-uring-zc, tx rr-devmem, " +
-			"tx crr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --rr-rate",
+			"tx crr, tx udp-rr, and not to this run: leave it out; for round trips there is --rr-rate",
 		"--rx udp --tx udp-rr --message-size 4K": "--message-size 4K: it applies to all modes but " +
 			"tx rr, tx rr-msg-zerocopy, tx rr-uring-zc, tx rr-devmem, " +
-			"tx crr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --request, " +
+			"tx crr, tx udp-rr, and not to this run: leave it out; for round trips there is --request, " +
 			"--response",
 		"--rx tcp --tx rr --rr-timeout 1s": "--rr-timeout 1s: it applies to udp-rr, and " +
-			"this run has no such mode: leave it out",
+			"not to this run: leave it out",
 		"--rx udp --rx udp-gro --tx tcp": "rx udp carries datagrams, but tx tcp carries a " +
 			"stream: choose modes of one kind: with rx udp one of tx udp, udp-gso, udp-uring, udp-rr; with tx " +
 			"tcp one of rx tcp, tcp-trunc, tcp-mmap, uring, zcrx, zcrx-nodev, devmem",
@@ -35,7 +35,7 @@ func TestWrongFlags(t *testing.T) {
 			"at most 2 threads: name no more than 2, or use more flows (flows)",
 		"--rx tcp --tx tcp --request 1K": "--request 1K: it applies to rr, " +
 			"rr-msg-zerocopy, rr-uring-zc, rr-devmem, crr, udp-rr, and " +
-			"this run has no such mode: leave it out",
+			"not to this run: leave it out",
 		"--rx tcp --tx rr --flows 64 --rr-rate 10 --duration 2s": "--rr-rate 10: 20 requests are due in 2s, of " +
 			"all flows together, and each of 64 flows needs one: " +
 			"ask for 32 or more, or measure for 6.4s or longer, or use at most 20 flows",

@@ -45,8 +45,8 @@ func FindLimit(r *results.Record) plan.LimitedBy {
 		return all
 	case all == plan.ByReceiver || anyCPU(r, &r.SUT) && cpuFull(&r.SUT) || anyPoller(r, &r.SUT) && pollerFull(&r.SUT):
 		return plan.ByReceiver
-	case all == plan.ByWindow:
-		return plan.ByWindow
+	case all == plan.ByWindow || all == plan.ByDisk:
+		return all
 	case anyCPU(r, &r.TG) && cpuFull(&r.TG):
 		return plan.BySender
 	}

@@ -48,6 +48,8 @@ func limitBeforeSendersCPU(r *results.Record, n int) plan.LimitedBy {
 		return orOneCPU(plan.ByReceiver, r, ends.SUT, n)
 	case flowCPUFull(&r.TG, n) && forBoth(r, ends.TG, n):
 		return plan.ByOneCPU // also where the window was closed meanwhile: the receiver's softirq had no time
+	case max(rwnd, sndbuf) >= heldUp && waitsForWrites(r, n, rwnd):
+		return plan.ByDisk
 	case max(rwnd, sndbuf) >= heldUp:
 		return plan.ByWindow
 	}

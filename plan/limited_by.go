@@ -11,6 +11,7 @@ const (
 	BySender   LimitedBy = "sender"
 	ByOneCPU   LimitedBy = "one-cpu"
 	ByWindow   LimitedBy = "window"
+	ByDisk     LimitedBy = "disk"
 	ByPath     LimitedBy = "path"
 	ByLink     LimitedBy = "link"
 	ByPace     LimitedBy = "pace"
@@ -36,6 +37,8 @@ var Limiters = []limiter{
 		"on one of its own (2cpu), and a CPU for each thread", true},
 	{ByWindow, "TCP waited for buffer space, the receive window's or the sender's, with time left at both ends",
 		"larger buffers (--rcvbuf, --sndbuf), or a comparison of costs at one pace (--pace)", false},
+	{ByDisk, "payload waited for a receiver that waited for its writes to a file, with time left at both ends",
+		"nothing: it is the receiver that was measured, its disk included", false},
 	{ByPath, "TCP always had data to send, and both ends had time left: a queue discipline, a switch, loss, the " +
 		"round trip or the congestion control held it up", "a faster path, another congestion control " +
 		"(--congestion), or a comparison of costs at one pace (--pace)", true},

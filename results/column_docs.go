@@ -106,7 +106,7 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 	{"expected", "bool", "`true`: invalid, as runs of such modes must be in this environment; else empty"},
 },
 	columnDoc{"limit", "", "what limited the run, by its evidence (docs/comparable.md): `receiver`, `sender`, " +
-		"`one-cpu`, `window`, `path`, `link`, `pace`, `cgroup`; empty = not known"},
+		"`one-cpu`, `window`, `disk`, `path`, `link`, `pace`, `cgroup`; empty = not known"},
 	columnDoc{"gate", "", "the kind of gate that an invalid run failed (docs/gates.md): `proof`, `environment`, " +
 		"`outcome`; else empty"},
 	columnDoc{"tg_cpu_layout", "", "of the sender's host; empty = like cpu_layout"},

@@ -52,7 +52,7 @@ var flowColumns = []flowColumn{
 	{"reason", "", "why the verdict is not ok", func(r *flowRow) string { return CSVText(r.flow.Reason) }},
 
 	{"limit", "", "in the receiver's row: what limited this flow (docs/comparable.md): `receiver`, `sender`, " +
-		"`one-cpu`, `window`, `path`, `cgroup`, of a run's only flow also `link`, `pace`; empty = not known",
+		"`one-cpu`, `window`, `disk`, `path`, `cgroup`, of a run's only flow also `link`, `pace`; empty = not known",
 		func(r *flowRow) string { return string(r.flow.Limit) }},
 	{"landed_queue", "", "RX queue that it came by, where the driver reports it: of modes that take queues over, " +
 		"and of flows that were steered", func(r *flowRow) string { return formatInt(r.flow.Landed) }},

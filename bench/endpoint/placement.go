@@ -184,6 +184,7 @@ func (e *End) noLayout(err error) error {
 // watchSoftirq looks where the flows' softirq runs, until unwatch: where it was placed, and that of
 // TCP flows also as found.
 func (r *run) watchSoftirq() {
+	r.watchUnread()
 	switch fds := r.end.streams(); {
 	case r.turns != nil: // what is seen would be of all turns
 	case len(r.end.places) > 0:
@@ -194,6 +195,7 @@ func (r *run) watchSoftirq() {
 }
 
 func (r *run) unwatch() {
+	r.unread.stop()
 	if r.watch == nil {
 		return
 	}

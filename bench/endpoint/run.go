@@ -38,6 +38,7 @@ type run struct {
 	change     counter.Change       // of the window
 	helpers    []int                // kernel threads that work for the paths, see countHelpers
 	watch      *place.Watch         // of the flows' softirq; nil: it is left as found, or was stopped
+	unread     *unreadWatch         // nil: nothing is written to files, or there is no window
 	queues     *rounds.Watch        // of steered flows; nil: there are none, or it was stopped
 	congestion string
 	ledger     packetLedger      // of packets

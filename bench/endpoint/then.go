@@ -227,6 +227,7 @@ func (r *run) fillThen(h *results.Host, seconds float64) {
 	if c.Then != plan.ThenSplice {
 		h.Then.ZeroCopyBytes, h.Then.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
 	}
+	h.Metrics = append(h.Metrics, r.unread.metrics()...)
 }
 
 // knownOnward is what is known of how a flow was passed on; nil: it was not.

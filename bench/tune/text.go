@@ -138,7 +138,7 @@ func (p *printer) limits(r *Report) {
 	}
 	by := map[plan.LimitedBy][]string{}
 	for _, m := range r.Modes {
-		if m.Limit != "" && m.Limit != plan.ByReceiver {
+		if m.Limit != "" && m.Limit != plan.ByReceiver && m.Limit != plan.ByDisk {
 			by[m.Limit] = append(by[m.Limit], m.Mode)
 		}
 	}

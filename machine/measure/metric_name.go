@@ -51,6 +51,10 @@ const (
 	MetricAppSpin  = "napi_app_spin_cores"
 )
 
+// MetricThenUnread is in which share of looks payload was there for a receiver that writes it to a
+// file, and not read yet.
+const MetricThenUnread = "then_unread_share"
+
 // What the kernel counts of connections at the host that takes them: those that were opened with a
 // request in the first packet (tcp_fastopen.c), those for which a queue had no room, those opened
 // by a cookie for want of room (tcp_syncookies), and ends that nobody waited after

@@ -56,6 +56,9 @@ func subjects(a, b *plan.Cell) (ends []plan.LimitedBy) {
 // ends, and the path between them, show nothing of either end; a comparison of both, such as of two
 // MTUs or kernels, is about these, too.
 func (c *Cell) HeldBy(about ...plan.LimitedBy) (by plan.LimitedBy) {
+	if slices.Contains(about, plan.ByReceiver) { // whose disk is its own
+		about = append(slices.Clone(about), plan.ByDisk)
+	}
 	if slices.Contains(about, plan.ByReceiver) && slices.Contains(about, plan.BySender) {
 		about = append(slices.Clone(about), plan.ByOneCPU, plan.ByPath)
 	}

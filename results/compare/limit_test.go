@@ -40,6 +40,9 @@ func TestUnderLimit(t *testing.T) {
 		{"senders at one CPU", sendfile, plan.ByOneCPU, plan.ByOneCPU, fast, "at the limit of one CPU for both ends"},
 		{"the work of both ends", mtu, plan.ByOneCPU, plan.ByOneCPU, fast, "faster"},
 		{"receivers at the path's", uring, plan.ByPath, plan.ByPath, fast, "at the path's limit"},
+		{"receivers at the disk's", uring, plan.ByDisk, plan.ByDisk, fast, "faster"},
+		{"the faster one at the disk's", uring, receiver, plan.ByDisk, fast, "faster"},
+		{"senders at the disk's", sendfile, plan.ByDisk, plan.ByDisk, fast, "at the disk's limit"},
 		{"congestion controls", bbr, plan.ByPath, plan.ByPath, fast, "faster"},
 		{"both at the link's", mtu, link, link, fast, "at the link's limit"},
 	} {

@@ -56,7 +56,7 @@ func TestReportWithoutFlow(t *testing.T) {
 	}
 }
 
-// What was written of a flow, as many bytes as came, has the flow's rate: both are of the same time.
+// What was written of a flow, as many bytes as came, has the flow's rate: they are of one time.
 func TestThenOfTheFlow(t *testing.T) {
 	spec := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", Then: plan.ThenWrite("/var/tmp")}}
 	host := results.Host{Then: &results.Way{Bytes: 1e9, ThroughputGbps: 1}}

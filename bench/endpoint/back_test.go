@@ -76,7 +76,8 @@ func TestOneEndGoesBothWays(t *testing.T) {
 	}
 }
 
-// Where the ends do not agree on what becomes of the payload, each is named by what was asked of it.
+// Where the ends do not agree on what becomes of the payload, each is named by what was asked of
+// it.
 func TestEndsThatDisagreeAreNamed(t *testing.T) {
 	for _, x := range []struct {
 		then string

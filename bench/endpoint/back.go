@@ -142,8 +142,8 @@ func (e *End) backPort() uint16 {
 func (e *End) meetBack(a arrival) error {
 	switch port := a.hello.Back; {
 	case e.spec.Cell.PassesOn() && port == 0:
-		return fmt.Errorf("the receiver was started with --then %[1]s, and the sender was not, so it waits for nothing "+
-			"that comes back: start it with --then %[1]s, too", e.spec.Cell.Then)
+		return fmt.Errorf("the receiver was started with --then %[1]s, and the sender was not, so it waits for "+
+			"nothing that comes back: start it with --then %[1]s, too", e.spec.Cell.Then)
 	case port != 0 && e.spec.Cell.WritesTo() != "":
 		return fmt.Errorf("the receiver was started with --then %s, and the sender waits for what comes back: it was "+
 			"started with --then %s or %s, or --both, and wants none of them", e.spec.Cell.Then, plan.ThenForward,

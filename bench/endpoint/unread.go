@@ -19,8 +19,8 @@ const (
 	fewestUnread = 10 // looks, that tell anything
 )
 
-// unreadWatch looks whether payload of flows lies unread in their sockets, where the receiver writes
-// it to files: one that sleeps then waits for its writes.
+// unreadWatch looks whether payload of flows lies unread in their sockets, where the receiver
+// writes it to files: one that sleeps then waits for its writes.
 type unreadWatch struct {
 	rounds       *rounds.Watch
 	once         sync.Once

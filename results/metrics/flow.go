@@ -153,8 +153,8 @@ var encrypted = []measure.MetricDoc{
 // written describe the file that payload was written to.
 var written = []measure.MetricDoc{
 	{Names: measure.MetricThenUnread, Units: "1", Source: "SIOCINQ every 5 ms",
-		Meaning: "of `--then write`: in which share of the looks at the flow's socket payload was there, and not read " +
-			"yet, of ten looks or more"},
+		Meaning: "of `--then write`: in which share of the looks at the flow's socket payload was there, and not " +
+			"read yet, of ten looks or more"},
 	{Names: "then_file_bytes then_verified_bytes then_overwritten_bytes",
 		Units: "bytes", Source: "data path, whole flow",
 		Meaning: "of `--then write` (docs/then.md): how long the file is that payload is written to, over and over; " +

@@ -380,7 +380,7 @@ func ShownBy(role stream.Role, mode string) string {
 	switch m, err := modes.Find(role, mode); {
 	case os.Getenv(LabEnv) != "": // this is the lab, which has no other inside
 		return ""
-	case err != nil, m.Kind != stream.Stream: // the demos of the lab are of TCP
+	case err != nil, m.Kind != stream.Stream, m.Has(stream.RoundTrips): // the demos of the lab are of TCP payload
 		return ""
 	case m.Has(stream.NeedsDev), m.Has(stream.SplitsHeaders): // a queue of a NIC, or how it lays payload
 		return LabDemo

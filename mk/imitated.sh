@@ -8,8 +8,8 @@ set -euo pipefail
 
 # In the short run less of some: what zcrx and devmem have in common is tried with one.
 tests='^TestLabImitated'
-limit=20m
-ends=18m
+limit=40m
+ends=38m
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	limit=70m
 	ends=65m

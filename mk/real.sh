@@ -9,8 +9,8 @@ set -euo pipefail
 tests='^TestLabQEMU(Settings|Interrupts)$'
 skip='^$'
 packages=(./machine/nic)
-limit=20m
-ends=18m
+limit=40m
+ends=38m
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	limit=70m
 	ends=65m

@@ -12,7 +12,7 @@ import (
 
 // Who naps while completions are handled sleeps in the kernel, although there are some, and what
 // comes then ends it.
-func TestNap(t *testing.T) {
+func TestNapInRing(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	ring, err := uring.NewBest(uring.Options{SingleIssuer: true, DeferTaskrun: true})

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/zc/msgzc"
 	"github.com/zcbench/zcbench/zc/uringzc"
@@ -36,9 +37,7 @@ func TestLentRoundTrips(t *testing.T) {
 			{8192, 64, 8, 5000, 500}} {
 			name := fmt.Sprintf("%s-%d-%d-%d-%g", by.Name, x.request, x.response, x.inFlight, x.rate)
 			t.Run(name, func(t *testing.T) {
-				if err := by.Probe(); err != nil {
-					t.Skip(err)
-				}
+				needs(t, by)
 				tx, asks, answers, sent, received := tripsBy(t, by, records.None, x.request, stream.TripOptions{
 					ResponseBytes: x.response, InFlight: x.inFlight, PerSecond: x.rate}, nil)
 				a := answers.Answers()
@@ -72,9 +71,7 @@ func TestLentRoundTrips(t *testing.T) {
 func TestLentAnswersKeepTheirMemory(t *testing.T) {
 	for _, by := range lending {
 		t.Run(by.Name, func(t *testing.T) {
-			if err := by.Probe(); err != nil {
-				t.Skip(err)
-			}
+			needs(t, by)
 			testLentAnswersKeepTheirMemory(t, by)
 		})
 	}
@@ -153,9 +150,7 @@ func TestLentAnswersSleep(t *testing.T) {
 	kind.Timed(t)
 	for _, by := range lending {
 		t.Run(by.Name, func(t *testing.T) {
-			if err := by.Probe(); err != nil {
-				t.Skip(err)
-			}
+			needs(t, by)
 			testLentAnswersSleep(t, by)
 		})
 	}
@@ -207,4 +202,15 @@ func testLentAnswersSleep(t *testing.T, by stream.Mode) {
 		t.Error(err)
 	}
 	<-drained
+}
+
+// needs skips a test of a mode that this kernel does not have.
+func needs(t *testing.T, m stream.Mode) {
+	t.Helper()
+	err := m.Support("")
+	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
+		t.Skipf("%v; %s", err, fault.Fix(err))
+	} else if err != nil {
+		t.Fatal(err)
+	}
 }

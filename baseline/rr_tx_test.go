@@ -238,7 +238,8 @@ func TestRoundTripsDoNotAllocate(t *testing.T) {
 }
 
 func testDoNotAllocate(t *testing.T, by stream.Mode) {
-	tx, asks, _, sent, received := tripsBy(t, by, records.None, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
+	tx, asks, _, sent, received := tripsBy(t, by, records.None, 1,
+		stream.TripOptions{ResponseBytes: 1, InFlight: 4}, nil)
 	reached(t, asks, 500)
 	runtime.GC()
 	var a, b runtime.MemStats

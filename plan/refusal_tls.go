@@ -42,7 +42,7 @@ func kernelRefuses(m stream.Mode) string {
 	switch {
 	case m.Role == stream.TX && m.Has(stream.ZeroCopy):
 		return "tx " + m.Name + " sends with MSG_ZEROCOPY or from a dmabuf, which a socket with kTLS refuses " +
-			"(EOPNOTSUPP, net/tls/tls_sw.c: tls_sw_sendmsg): use tx sendfile, tcp or uring"
+			"(EOPNOTSUPP, net/tls/tls_sw.c: tls_sw_sendmsg): use tx " + encryptedInstead(m, "sendfile, tcp or uring")
 	case m.Role == stream.TX:
 		return ""
 	case m.Has(stream.UsesNICQueue | stream.DMABuf):
@@ -69,7 +69,15 @@ func applicationCannot(m stream.Mode) string {
 		return "rx " + m.Name + " does not decrypt by itself: use rx tcp, uring or zcrx"
 	case m.Has(stream.ZeroCopy):
 		return "tx " + m.Name + " sends memory that may not be overwritten until the kernel has let go of it, and " +
-			"records are made in a buffer that is used again: use tx tcp or uring"
+			"records are made in a buffer that is used again: use tx " + encryptedInstead(m, "tcp or uring")
 	}
 	return "tx " + m.Name + " sends what is in a file, which nobody has encrypted: use tx tcp or uring, or tls: ktls"
+}
+
+// encryptedInstead names what does the mode's work with payload that is encrypted.
+func encryptedInstead(m stream.Mode, streams string) string {
+	if m.Has(stream.RoundTrips) {
+		return "rr"
+	}
+	return streams
 }

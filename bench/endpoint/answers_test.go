@@ -69,9 +69,7 @@ func TestEveryModeAnswersWithoutACopy(t *testing.T) {
 
 // The verdict on the receiver's end is on its answers, and was to be expected over loopback.
 func TestCopiedAnswersAreFoundOut(t *testing.T) {
-	if m, err := modes.Find(stream.TX, "rr-msg-zerocopy"); err != nil || m.Support("lo") != nil {
-		t.Skip("without it")
-	}
+	needMode(t, stream.TX, "rr-msg-zerocopy")
 	rs, ss := lentSpecs("tcp", "rr-msg-zerocopy", plan.Cell{Request: 4096, Response: 4096})
 	r, s := openBoth(t, rs, ss)
 	defer closeEnd(t, r)
@@ -154,9 +152,7 @@ func warns(r wire.EndResult, start string) bool {
 // It lends where its user wants that, to senders of that mode alone.
 func TestAnswersAsTheUserWants(t *testing.T) {
 	const tx = "rr-msg-zerocopy"
-	if m, err := modes.Find(stream.TX, tx); err != nil || m.Support("lo") != nil {
-		t.Skip("without it")
-	}
+	needMode(t, stream.TX, tx)
 	alone := func() wire.EndSpec {
 		s := rxSpec("tcp", 0)
 		s.Answers = tx

@@ -89,7 +89,8 @@ func TestEndsThatDisagreeAreNamed(t *testing.T) {
 		{plan.ThenWrite("/tmp"), 0, nil},
 	} {
 		s := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", Then: x.then}}
-		err := newEnd(several(s, 1), stream.Mode{}, stream.Options{}).meetBack(arrival{hello: stream.Hello{Back: x.port}})
+		err := newEnd(several(s, 1), stream.Mode{}, stream.Options{}).meetBack(
+			arrival{hello: stream.Hello{Back: x.port}})
 		if (err == nil) != (x.want == nil) {
 			t.Errorf("%s, %d: %v", x.then, x.port, err)
 		}

@@ -214,7 +214,8 @@ func TestFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []*File // whose blocks are not taken
-	if err := denied.Run(unix.SYS_FALLOCATE, unix.EOPNOTSUPP, func() { all, err = Make(dir, 1, MostBytes) }); err != nil {
+	made := func() { all, err = Make(dir, 1, MostBytes) }
+	if err := denied.Run(unix.SYS_FALLOCATE, unix.EOPNOTSUPP, made); err != nil {
 		t.Fatal(err)
 	}
 	if err != nil || all[0].size != 32<<20 {

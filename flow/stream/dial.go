@@ -108,9 +108,9 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 		err = c.readFull(ctx, in[:])
 	}
 	if err != nil {
-		how := "the receiver closes connections with a wrong cookie, any beyond its flows, and those with a --tls " +
-			"that does not fit its own: check --cookie, --flows and --tls at both ends, and that nothing else uses " +
-			"that port"
+		how := "the receiver closes connections with a wrong cookie, any beyond its flows, and those with an option " +
+			"that does not fit its own: check --cookie, --flows, --tls, --then and --both at both ends, and that " +
+			"nothing else uses that port"
 		if errors.Is(err, context.DeadlineExceeded) {
 			how = "a receiver welcomes its flows once the last one has arrived and is steered: allow more time " +
 				"(--connect-timeout); otherwise  " + how

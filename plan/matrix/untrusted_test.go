@@ -64,7 +64,8 @@ func TestUntrustedFolder(t *testing.T) {
 		"then: write:/tmp\n":     "",
 		"then: write:/var/tmp\n": "",
 		"then: forward\n":        "",
-		"then: write:/etc/cron.d\n": "x.yaml:3:7: then: payload is written to a folder that the file names: name one of " +
+		"then: write:/etc/cron.d\n": "x.yaml:3:7: then: payload is written to a folder that the file names: name " +
+			"one of " +
 			"/tmp, /var/tmp, or " + trusting,
 		"then: write:/tmp/alice\n": "x.yaml:3:7: then: payload",
 		"then: write:/\n":          "x.yaml:3:7: then: payload",

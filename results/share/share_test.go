@@ -256,7 +256,8 @@ func TestFolderIsNotTold(t *testing.T) {
 		c.Then = plan.ThenWrite(dir)
 		text := Of(plantest.Journal(1, 1, plantest.Cell{Cell: c, Gbps: 10, Cores: 1, TGCores: 1}), nil).Encode()
 		f, err := Parse(text)
-		if err != nil || len(f.Cells) != 1 || f.Cells[0].Setting("then") != "write" || bytes.Contains(text, []byte("write:")) {
+		if err != nil || len(f.Cells) != 1 || f.Cells[0].Setting("then") != "write" ||
+			bytes.Contains(text, []byte("write:")) {
 			t.Errorf("%s: %v: %s", dir, err, text)
 		}
 		if _, err := Parse(changed(t, text, `"write"`, `"write:`+dir+`"`)); err == nil {

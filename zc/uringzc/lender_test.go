@@ -31,7 +31,8 @@ func TestAwaitRoomWithoutNotifications(t *testing.T) {
 	fill, m := make([]byte, 64<<10), new(stream.Meter)
 	full := func() {
 		for errno := unix.Errno(0); errno != unix.EAGAIN; {
-			if _, errno = sock.Send(tx.FD, fill, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); errno != 0 && errno != unix.EAGAIN {
+			_, errno = sock.Send(tx.FD, fill, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+			if errno != 0 && errno != unix.EAGAIN {
 				t.Fatal(errno)
 			}
 		}

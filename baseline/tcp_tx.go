@@ -15,11 +15,8 @@ import (
 const mostSend = 1 << 20
 
 // TCPSender is the mode tcp: send(2) of message after message. It sleeps in send and not in
-// poll, which would take two more calls whenever the socket's buffer is full. Where the kernel
-// encrypts it sleeps in poll: a signal that comes in send ends a record in the middle, and the
-// socket with it (net/tls/tls_sw.c: tls_tx_records), and the Go runtime sends signals to whoever
-// sleeps without telling it.
-type TCPSender struct{ wait sock.Waiter }
+// poll, which would take two more calls whenever the socket's buffer is full.
+type TCPSender struct{}
 
 // NewTCPSender needs no memory of its own.
 func NewTCPSender(stream.Options) (*TCPSender, error) { return &TCPSender{}, nil }
@@ -50,18 +47,9 @@ func (s *TCPSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) err
 
 // sends makes what sends a piece of payload, and counts it.
 func (s *TCPSender) sends(c *stream.Conn, m *stream.Meter) sends {
-	sleeps := !c.TLS.InKernel()
-	return sealing(c, m, func(p []byte) (n int, err error) {
-		var errno unix.Errno
-		if sleeps {
-			n, errno = sock.Send(c.FD, p, unix.MSG_NOSIGNAL)
-			m.Wait()
-		} else if n, errno = sock.Send(c.FD, p, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT); errno == unix.EAGAIN {
-			s.wait.Wait(c.FD, unix.POLLOUT, waitMs)
-			m.Wait()
-		} else {
-			m.Call()
-		}
+	return sealing(c, m, func(p []byte) (int, error) {
+		n, errno := sock.Send(c.FD, p, unix.MSG_NOSIGNAL)
+		m.Wait()
 		switch errno {
 		case 0:
 			return n, nil
